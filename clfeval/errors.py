@@ -46,16 +46,16 @@ class Problem:
     @property
     def place(self) -> tuple[str | None, int | None]:
         """The file and the row; in a configuration file the line."""
-        spot = re.fullmatch(_SPOT, self.file or "") if self.row is None else None
-        return (spot[1], int(spot[2])) if spot else (self.file, self.row)
+        match = re.fullmatch(_SPOT, self.file or "") if self.row is None else None
+        return (match[1], int(match[2])) if match else (self.file, self.row)
 
     def __str__(self) -> str:
         """Render the one-line form used on stderr."""
         place = self.file or ""
         if self.row is not None:
             place += f":{self.row}"
-        column = f"column '{self.column}': " if self.column is not None else ""
-        return f"{place + ': ' if place else ''}{column}{self.message} [{self.code}]"
+        column_text = f"column '{self.column}': " if self.column is not None else ""
+        return f"{place + ': ' if place else ''}{column_text}{self.message} [{self.code}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,40 +117,48 @@ class ClfevalError(Exception):
         return cls(Problem(message, code, file, row, column), hint=hint, fixes=fixes)
 
     @classmethod
-    def from_errors(cls, parts: Sequence[ClfevalError]) -> Self:
+    def from_errors(cls, errors: Sequence[ClfevalError]) -> Self:
         """Combine errors into one, with their problems in order."""
-        totals = sum((part.totals for part in parts), Counter[str]())
-        combined = cls([problem for part in parts for problem in part.problems], totals=totals)
-        combined.parts = tuple(error for part in parts for error in part.parts or (part,))
-        combined.args = ("\n".join(combined.lines()),)
-        return combined
+        totals = sum((error.totals for error in errors), Counter[str]())
+        combined_error = cls(
+            [problem for error in errors for problem in error.problems], totals=totals
+        )
+        combined_error.parts = tuple(
+            single_error for error in errors for single_error in error.parts or (error,)
+        )
+        combined_error.args = ("\n".join(combined_error.lines()),)
+        return combined_error
 
     @classmethod
-    def from_errors_with_fixes(cls, parts: Sequence[ClfevalError]) -> Self:
+    def from_errors_with_fixes(cls, errors: Sequence[ClfevalError]) -> Self:
         """Combine the errors that have fixes, or all errors if none has."""
-        fixable = [part for part in parts if part.fixes] or parts
-        combined = cls.from_errors(fixable)
-        if len(fixable) == 1:
-            first = fixable[0]
-            combined = cls(first.problems, hint=first.hint, totals=first.totals)
-        fixes: dict[str, Any] = {}
-        for part in fixable:
-            for name, value in part.fixes.items():
-                fixes[name] = _combine_fixes(fixes.get(name), value)
-        combined.fixes = fixes
-        return combined
+        fixable_errors = [error for error in errors if error.fixes] or errors
+        combined_error = cls.from_errors(fixable_errors)
+        if len(fixable_errors) == 1:
+            only_error = fixable_errors[0]
+            combined_error = cls(
+                only_error.problems, hint=only_error.hint, totals=only_error.totals
+            )
+        merged_fixes: dict[str, Any] = {}
+        for error in fixable_errors:
+            for name, value in error.fixes.items():
+                merged_fixes[name] = _combine_fixes(merged_fixes.get(name), value)
+        combined_error.fixes = merged_fixes
+        return combined_error
 
     def lines(self, *, verbose: bool = False) -> list[str]:
         """Return the message: the first problems, how many more of each code, hint and offer."""
         if self.parts:
-            lines = [line for part in self.parts for line in part.lines(verbose=verbose)]
+            lines = [line for error in self.parts for line in error.lines(verbose=verbose)]
             return lines + [fill_for_shell(line) for line in self._offered()]
-        printed = self.problems if verbose else self.problems[:MAX_PRINTED_PROBLEMS]
-        lines = [str(problem) for problem in printed]
-        unprinted = self.totals - Counter(problem.code for problem in printed)
-        if unprinted:
-            counts = ", ".join(f"{n} more [{code}]" for code, n in sorted(unprinted.items()))
-            lines.append(f"  ... {counts}" + ("" if verbose else f"; {self.verbose_hint}"))
+        printed_problems = self.problems if verbose else self.problems[:MAX_PRINTED_PROBLEMS]
+        lines = [str(problem) for problem in printed_problems]
+        unprinted_totals = self.totals - Counter(problem.code for problem in printed_problems)
+        if unprinted_totals:
+            totals_text = ", ".join(
+                f"{count} more [{code}]" for code, count in sorted(unprinted_totals.items())
+            )
+            lines.append(f"  ... {totals_text}" + ("" if verbose else f"; {self.verbose_hint}"))
         if self.hint:
             lines.append(f"hint: {self.hint}")
         return [fill_for_shell(line) for line in lines + self._offered()]
@@ -221,9 +229,9 @@ class ErrorCollector:
     def raise_problems(self) -> None:
         """Raise the collected errors as one, if there are any."""
         if len(self.errors) > 1:
-            combined = UsageError.from_errors(self.errors)
-            combined.hint = next((error.hint for error in self.errors if error.hint), None)
-            raise combined
+            combined_error = UsageError.from_errors(self.errors)
+            combined_error.hint = next((error.hint for error in self.errors if error.hint), None)
+            raise combined_error
         if self.errors:
             raise self.errors[0]
 
@@ -258,8 +266,8 @@ _SHORTAGES: Mapping[str, tuple[str, str, str]] = {
 
 def raise_shortage(error: object) -> None:
     """Raise UsageError where a message is of too little memory, or of too many open files."""
-    for pattern, (code, message, hint) in _SHORTAGES.items():
-        if re.search(pattern, str(error)):
+    for message_pattern, (code, message, hint) in _SHORTAGES.items():
+        if re.search(message_pattern, str(error)):
             raise UsageError.new(message, code, hint=hint)
 
 
@@ -267,10 +275,12 @@ def suggestion(name: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> 
     """Return `did you mean 'x'?` for the closest known name, ignoring white space and case."""
     from difflib import get_close_matches
 
-    names = list(candidates)
-    names_by_folded = {candidate.strip().casefold(): candidate for candidate in names}
-    closest = get_close_matches(name.strip().casefold(), names_by_folded, n=1, cutoff=cutoff)
-    return f"did you mean {quote_name(names_by_folded[closest[0]])}?" if closest else None
+    candidate_names = list(candidates)
+    name_of_folded = {candidate.strip().casefold(): candidate for candidate in candidate_names}
+    closest_folded = get_close_matches(name.strip().casefold(), name_of_folded, n=1, cutoff=cutoff)
+    return (
+        f"did you mean {quote_name(name_of_folded[closest_folded[0]])}?" if closest_folded else None
+    )
 
 
 def quote_name(name: str) -> str:
@@ -291,14 +301,14 @@ def list_names(names: Iterable[str], limit: int = 10) -> str:
 
 def join_texts(texts: Sequence[str], limit: int = 10) -> str:
     """Join texts for a message, with the number of those omitted."""
-    rest = f" and {len(texts) - limit} more" if len(texts) > limit else ""
-    return ", ".join(texts[:limit]) + rest
+    rest_clause = f" and {len(texts) - limit} more" if len(texts) > limit else ""
+    return ", ".join(texts[:limit]) + rest_clause
 
 
 def say_which_have_it(owners: Sequence[str]) -> str:
     """Return the clause that names the commands that have an option: `a, b and c have it`."""
-    last = f" and {owners[-1]} have it" if len(owners) > 1 else f"{owners[0]} has it"
-    return ", ".join(owners[:-1]) + last
+    last_clause = f" and {owners[-1]} have it" if len(owners) > 1 else f"{owners[0]} has it"
+    return ", ".join(owners[:-1]) + last_clause
 
 
 def bad_option(message: str, hint: str | None = None) -> UsageError:
@@ -329,10 +339,12 @@ def unknown_column_error(
 ) -> DataError:
     """Build the error for an unknown column; flag: the option that names it."""
     columns = list(columns)
-    parts = [part.strip() for part in name.split(",")]
+    name_parts = [part.strip() for part in name.split(",")]
     repetition = None
-    if flag is not None and len(parts) > 1 and {*parts} <= {*columns}:
-        repetition = f"repeat the option: {' '.join(format_option(flag, part) for part in parts)}"
+    if flag is not None and len(name_parts) > 1 and {*name_parts} <= {*columns}:
+        repetition = (
+            f"repeat the option: {' '.join(format_option(flag, part) for part in name_parts)}"
+        )
     hint = (
         repetition
         or suggestion(name, columns)
@@ -381,12 +393,15 @@ def _escape_character(character: str) -> str:
 
 
 def _unquote_piece(piece: re.Match[str]) -> str:
+    """Return the text of a piece of a shell word, a match of `_PIECE`."""
     if piece["escaped"] is None:
-        return next(part for part in piece.groups()[1:] if part is not None)
-    characters = {written[1:].encode(): sign.encode() for sign, written in _ESCAPES.items()}
+        return next(group for group in piece.groups()[1:] if group is not None)
+    byte_of_escape = {
+        escape_text[1:].encode(): character.encode() for character, escape_text in _ESCAPES.items()
+    }
 
-    def byte(escape: re.Match[bytes]) -> bytes:
-        return characters.get(escape[1]) or bytes([int(escape[1][1:], 16)])
+    def escaped_byte(escape: re.Match[bytes]) -> bytes:
+        return byte_of_escape.get(escape[1]) or bytes([int(escape[1][1:], 16)])
 
-    raw = re.sub(rb"\\(x[0-9a-f]{2}|.)", byte, piece["escaped"].encode())
-    return raw.decode(errors="surrogateescape")
+    raw_bytes = re.sub(rb"\\(x[0-9a-f]{2}|.)", escaped_byte, piece["escaped"].encode())
+    return raw_bytes.decode(errors="surrogateescape")

@@ -8,41 +8,46 @@ from fractions import Fraction
 from math import ceil, floor, log10
 
 DIGITS, MOST_DIGITS = 3, 15  # decimal places shown, and at most
-FINEST = 9  # decimal places, at most
+MAX_PLACES = 9  # decimal places, at most
 NEAR_ONE = 0.98  # above it shares are shown with four digits
-MOST_EVEN = 6  # decimal places shared by the estimate and its limits, at most
-JOINING = (",", "+", "'", " and ", " or ")
+MAX_SHARED_PLACES = 6  # decimal places shared by the estimate and its limits, at most
+AMBIGUOUS_SIGNS = (",", "+", "'", " and ", " or ")
 # control characters but the newline, other line ends, changes of text direction, surrogates
 _STEERING = r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 NAMESAKES = ":*"  # after a file's name: the reference is the model of the same name in that file
-WHOLE = 1e-9  # relative distance from a whole number that rounding leaves
-ROUNDING = 1e-11  # numbers this close to 1 are written as 1
+WHOLE_TOLERANCE = 1e-9  # relative distance from a whole number that rounding leaves
+ONE_TOLERANCE = 1e-11  # numbers this close to 1 are written as 1
 
 
 def format_number(value: float, digits: int = DIGITS) -> str:
     """Round to `digits` decimal places, as `<0.001` or `>0.999` where that would give 0 or 1."""
     text = f"{value:.{digits}f}"
-    is_one = abs(abs(value) - 1) < ROUNDING
+    is_one = abs(abs(value) - 1) < ONE_TOLERANCE
     if 0 < abs(value) < 1 and not is_one and float(text) in (-1.0, 0.0, 1.0) and digits:
-        small, unit = abs(value) < 0.5, 10.0**-digits
-        limit = unit if small else 1 - unit
-        sign = "<" if small == (value > 0) else ">"
-        return f"{sign}{'-' * (value < 0)}{limit:.{digits}f}"
+        is_near_zero, unit = abs(value) < 0.5, 10.0**-digits
+        limit = unit if is_near_zero else 1 - unit
+        sign = "<" if is_near_zero == (value > 0) else ">"
+        minus = "-" if value < 0 else ""
+        return f"{sign}{minus}{limit:.{digits}f}"
     return text if float(text) else text.removeprefix("-")
 
 
 def format_close(value: float, digits: int) -> str:
     """Round to `digits` places, with more for values close to 0 or 1, and fewer for large ones."""
-    size = abs(value)
-    if size >= 100:
-        places = max(0, digits - (1 if size < 1000 else 3))
-        return f"{value:,.{places}f}" if size < 1e15 else f"{value:.{digits}e}"
-    count = min(digits, 2 if digits > 2 else 1)  # significant digits of the distance to 0 or 1
-    if abs(size - 1) < ROUNDING:
+    magnitude = abs(value)
+    if magnitude >= 100:
+        decimal_places = max(0, digits - (1 if magnitude < 1000 else 3))
+        return f"{value:,.{decimal_places}f}" if magnitude < 1e15 else f"{value:.{digits}e}"
+    significant_digits = min(digits, 2 if digits > 2 else 1)  # of the distance to 0 or 1
+    if abs(magnitude - 1) < ONE_TOLERANCE:
         return format_number(float(round(value)), digits)
-    gaps = [gap for gap in (size, abs(1 - size)) if gap]
-    needed = max(count - 1 - floor(log10(gap)) for gap in gaps) if count else 0
-    return format_number(value, max(digits, min(needed, FINEST)))
+    distances = [distance for distance in (magnitude, abs(1 - magnitude)) if distance]
+    needed_places = (
+        max(significant_digits - 1 - floor(log10(distance)) for distance in distances)
+        if significant_digits
+        else 0
+    )
+    return format_number(value, max(digits, min(needed_places, MAX_PLACES)))
 
 
 def format_exact(value: float) -> str:
@@ -61,13 +66,13 @@ def format_share(value: float) -> str:
 
 def format_class_ratio(odds: object) -> str:
     """Write positives:negatives in small whole numbers where exact, else with three digits each."""
-    parts = [float(part) for part in str(odds).split(":")]
-    if all(part.is_integer() for part in parts):
+    numbers = [float(number) for number in str(odds).split(":")]
+    if all(number.is_integer() for number in numbers):
         return str(odds)
-    share = Fraction(parts[0] / sum(parts)).limit_denominator(20)
-    if abs(float(share) * sum(parts) - parts[0]) < 1e-5 * parts[0] and share < 1:
+    share = Fraction(numbers[0] / sum(numbers)).limit_denominator(20)
+    if abs(float(share) * sum(numbers) - numbers[0]) < 1e-5 * numbers[0] and share < 1:
         return f"{share.numerator}:{share.denominator - share.numerator}"
-    return ":".join(f"{float(f'{part:.3g}'):.10g}" for part in parts)
+    return ":".join(f"{float(f'{number:.3g}'):.10g}" for number in numbers)
 
 
 def round_sum(total: float) -> float:
@@ -77,12 +82,12 @@ def round_sum(total: float) -> float:
 
 def format_percent(share: float) -> str:
     """Write a percentage with three digits, near 100 with two digits of the distance to 100."""
-    lacking = 100 * (1 - share)
-    if not 0 < lacking < 1:
+    distance = 100 * (1 - share)
+    if not 0 < distance < 1:
         return f"{100 * share:.3g}"
-    if lacking < 1e-4:
+    if distance < 1e-4:
         return ">99.9999"
-    return f"{100 - lacking:.{1 - floor(log10(lacking))}f}"
+    return f"{100 - distance:.{1 - floor(log10(distance))}f}"
 
 
 def with_interval(
@@ -96,19 +101,22 @@ def with_interval(
     if low is None or high is None:
         return write(value, DIGITS)
     numbers = (value, low, high)
-    texts = [write(number, DIGITS) for number in numbers]
-    decimals = [text.partition(".")[2] for text in texts]
-    places = max((len(digits) for digits in decimals if digits.isdecimal()), default=DIGITS)
-    if places <= MOST_EVEN:
-        texts = [write(number, places) for number in numbers]
-    return f"{texts[0]} ({100 * level:g}% CI {texts[1]} to {texts[2]})"
+    number_texts = [write(number, DIGITS) for number in numbers]
+    decimals_of_texts = [text.partition(".")[2] for text in number_texts]
+    decimal_places = max(
+        (len(decimals) for decimals in decimals_of_texts if decimals.isdecimal()), default=DIGITS
+    )
+    if decimal_places <= MAX_SHARED_PLACES:
+        number_texts = [write(number, decimal_places) for number in numbers]
+    return f"{number_texts[0]} ({100 * level:g}% CI {number_texts[1]} to {number_texts[2]})"
 
 
 def format_difference(
     value: float, low: float | None, high: float | None, level: float = 0.95
 ) -> str:
     """Write a difference with its sign and interval: `+0.060 (95% CI -0.010 to 0.129)`."""
-    return f"{'+' * (value > 0)}{with_interval(value, low, high, level)}"
+    sign = "+" if value > 0 else ""
+    return f"{sign}{with_interval(value, low, high, level)}"
 
 
 def format_p_value(p: float) -> str:
@@ -118,12 +126,12 @@ def format_p_value(p: float) -> str:
 
 def format_count(count: float, noun: str) -> str:
     """Write a count with its noun: `1 model`, `1,000 models`."""
-    return f"{format_rows(count)} {noun}{'s' * (count != 1)}"
+    return f"{format_rows(count)} {noun if count == 1 else f'{noun}s'}"
 
 
 def format_rows(count: float) -> str:
     """Write a number of rows, or of weighted rows with one decimal place: `1,000`, `172.8`."""
-    if abs(count - round(count)) <= WHOLE * max(abs(count), 1.0):
+    if abs(count - round(count)) <= WHOLE_TOLERANCE * max(abs(count), 1.0):
         return f"{round(count):,}"
     return f"{count:,.1f}" if abs(count) >= 1 else f"{count:.2g}"
 
@@ -132,7 +140,10 @@ def printable(text: str) -> str:
     """Write text on one line, with unprintable characters as escapes."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )
 
 
 def escape_control_characters(text: str) -> str:
@@ -143,15 +154,17 @@ def escape_control_characters(text: str) -> str:
 def quote_if_ambiguous(name: str) -> str:
     """Return a name for a sentence, in quotes if it has spaces at its ends, a comma, or `and`."""
     name = printable(name)
-    misleads = name != name.strip() or any(sign in name for sign in JOINING)
-    return f"'{name}'" if misleads else name
+    is_ambiguous = name != name.strip() or any(separator in name for separator in AMBIGUOUS_SIGNS)
+    return f"'{name}'" if is_ambiguous else name
 
 
 def join_words(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
-    """Join names in a sentence, the first few and the number of the others."""
-    left = len(names) - most
-    *others, last = [*names[:most], f"{left:,} more"] if left > 0 else names
-    return f"{', '.join(others)} {word} {last}" if others else last
+    """Join names in a sentence, at most the first `most` and the number of the others."""
+    omitted_count = len(names) - most
+    *first_names, last_name = (
+        [*names[:most], f"{omitted_count:,} more"] if omitted_count > 0 else names
+    )
+    return f"{', '.join(first_names)} {word} {last_name}" if first_names else last_name
 
 
 def join_names(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
@@ -164,23 +177,26 @@ def describe_ties(
 ) -> str:
     """Return the sentence on models tied with the best and models significantly worse.
 
-    untested: those for which there are too few rows.
+    tied, worse: names of models. untested: models for which there are too few rows. most: the
+    number of names that are listed.
     """
     if untested:
         return _describe_ties_and_untested(tied, worse, untested, most)
     if not tied and not worse:
         return ""
-    are = "is" if len(tied) == 1 else "are"
+    verb = "is" if len(tied) == 1 else "are"
     if not worse:
         subject = join_names(tied) if len(tied) == 1 else "The other models"
-        return f"{subject} {are} not significantly different."
+        return f"{subject} {verb} not significantly different."
     if len(tied) > most >= len(worse):
         text = f"{join_names(worse)} {'is' if len(worse) == 1 else 'are'} significantly worse"
         return f"{text}; the other models are not significantly different."
-    others = "the other models are" if tied else "Every other model is"
-    others = f"{join_names(worse)} is" if len(worse) == 1 else others
-    ties = f"{join_names(tied, most=most)} {are} not significantly different; " if tied else ""
-    return f"{ties}{others} significantly worse."
+    worse_clause = "the other models are" if tied else "Every other model is"
+    worse_clause = f"{join_names(worse)} is" if len(worse) == 1 else worse_clause
+    ties_clause = (
+        f"{join_names(tied, most=most)} {verb} not significantly different; " if tied else ""
+    )
+    return f"{ties_clause}{worse_clause} significantly worse."
 
 
 def _describe_ties_and_untested(
@@ -195,17 +211,17 @@ def _describe_ties_and_untested(
         )
         if names
     ]
-    is_rest = not clauses and len(untested) > 1
-    models = "the other models" if is_rest else join_names(untested, most=most)
-    text = f"There are too few rows to compare {models} with the best."
+    names_no_model = not clauses and len(untested) > 1
+    models_phrase = "the other models" if names_no_model else join_names(untested, most=most)
+    text = f"There are too few rows to compare {models_phrase} with the best."
     return f"{'; '.join(clauses)}. {text}" if clauses else text
 
 
 def describe_reference(model: str, option: str) -> str:
     """Return the name of the reference in a sentence; option: the value of --reference."""
     if option.endswith(NAMESAKES):
-        table = quote_if_ambiguous(option.removesuffix(NAMESAKES))
-        return f"the models with these names in {table}"
+        table_name = quote_if_ambiguous(option.removesuffix(NAMESAKES))
+        return f"the models with these names in {table_name}"
     return quote_if_ambiguous(model)
 
 
@@ -226,13 +242,13 @@ def candidates_first(models: Sequence[str], option: str | None) -> list[str]:
 def format_deciding_digits(value: float, limit: float) -> str:
     """Write a number with three digits, or as many as distinguish it from its limit."""
     for digits in range(3, 17):
-        rounded = float(f"{value:.{digits}g}")
-        if isinstance(value, float) and abs(rounded - value) <= abs(value - limit) / 2:
-            return repr(rounded)
+        rounded_value = float(f"{value:.{digits}g}")
+        if isinstance(value, float) and abs(rounded_value - value) <= abs(value - limit) / 2:
+            return repr(rounded_value)
     return repr(value)
 
 
 def format_bound(bound: float) -> str:
     """Write a bound above 0 with one digit, rounded up."""
-    power = 10.0 ** floor(log10(bound))
-    return f"{ceil(bound / power * (1 - 1e-11)) * power:.1g}"
+    unit = 10.0 ** floor(log10(bound))
+    return f"{ceil(bound / unit * (1 - 1e-11)) * unit:.1g}"

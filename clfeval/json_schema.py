@@ -18,7 +18,7 @@ from sys import float_info
 from typing import Any, NamedTuple
 
 Schema = Mapping[str, Any] | bool
-LARGEST = 2**63 - 1  # of a whole number
+MAX_INTEGER = 2**63 - 1  # of a whole number
 FEW_CHOICES = 6  # named in a message
 
 
@@ -30,8 +30,10 @@ class Violation(NamedTuple):
 
     def __str__(self) -> str:
         """Return the place and the problem: `tables.models[0].tp is missing`."""
-        place = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.path)
-        return f"'{place.removeprefix('.')}' {self.problem}" if place else f"it {self.problem}"
+        path_text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.path)
+        return (
+            f"'{path_text.removeprefix('.')}' {self.problem}" if path_text else f"it {self.problem}"
+        )
 
 
 ValueCheck = Callable[[Any], Violation | None]
@@ -52,15 +54,19 @@ class JsonSchema:
     def referred(self, name: str) -> ValueCheck:
         """Return the check of a part such as `#/$defs/text`."""
         if name not in self._checks:
-            part = reduce(getitem, name.split("/")[1:], self._schema)
-            self._checks[name] = self.check_of(part)
+            schema = reduce(getitem, name.split("/")[1:], self._schema)
+            self._checks[name] = self.check_of(schema)
         return self._checks[name]
 
-    def check_of(self, part: Schema) -> ValueCheck:
+    def check_of(self, schema: Schema) -> ValueCheck:
         """Return the check of a schema: of all its keywords, one after the other."""
-        if isinstance(part, bool):
+        if isinstance(schema, bool):
             return _accept
-        checks = [KEYWORDS[key](self, part, part[key]) for key in part if key not in REMARKS]
+        checks = [
+            KEYWORDS[key](self, schema, schema[key])
+            for key in schema
+            if key not in UNCHECKED_KEYWORDS
+        ]
         if len(checks) < 2:
             return checks[0] if checks else _accept
 
@@ -92,7 +98,7 @@ TYPES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "boolean": ("true or false", lambda value: isinstance(value, bool)),
     "number": ("a finite number", _is_number),
     "extended number": ("a number", lambda value: _is_number(value) or value in (inf, -inf)),
-    "integer": ("a whole number", lambda value: type(value) is int and abs(value) <= LARGEST),
+    "integer": ("a whole number", lambda value: type(value) is int and abs(value) <= MAX_INTEGER),
     "string": ("text", lambda value: isinstance(value, str)),
     "array": ("a list", lambda value: isinstance(value, (list, tuple))),
     "object": ("an object", lambda value: isinstance(value, dict)),
@@ -101,30 +107,33 @@ TYPES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
 
 def _format_value(value: object) -> str:
     """Return a value as a message names it, of at most 40 characters."""
-    for kind in ("object", "array"):
-        name, holds = TYPES[kind]
-        if holds(value):
-            return name
+    for type_name in ("object", "array"):
+        description, holds_type = TYPES[type_name]
+        if holds_type(value):
+            return description
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return f"{value!r:.40}"
 
 
 def _type_check(_: JsonSchema, __: Schema, names: str | Sequence[str]) -> ValueCheck:
+    """Return the check that a value has one of the named types."""
     types = [TYPES[name] for name in ([names] if isinstance(names, str) else names)]
-    text = " or ".join(words for words, _ in types)
-    tests = [test for _, test in types]
+    types_text = " or ".join(description for description, _ in types)
+    type_tests = [type_test for _, type_test in types]
 
     def check(value: object) -> Violation | None:
-        for test in tests:
-            if test(value):
+        for type_test in type_tests:
+            if type_test(value):
                 return None
-        return Violation((), f"is {_format_value(value)}, not {text}")
+        return Violation((), f"is {_format_value(value)}, not {types_text}")
 
     return check
 
 
 def _enum_check(_: JsonSchema, __: Schema, choices: Sequence[Any]) -> ValueCheck:
+    """Return the check that a value is one of the choices."""
+
     def is_same(value: object, choice: object) -> bool:
         return isinstance(value, bool) == isinstance(choice, bool) and bool(value == choice)
 
@@ -132,18 +141,19 @@ def _enum_check(_: JsonSchema, __: Schema, choices: Sequence[Any]) -> ValueCheck
         for choice in choices:
             if is_same(value, choice):
                 return None
-        names = ", ".join(_format_value(choice) for choice in choices[:FEW_CHOICES])
-        others = " or another known one" if len(choices) > FEW_CHOICES else ""
-        return Violation((), f"is {_format_value(value)}, not {names}{others}")
+        choices_text = ", ".join(_format_value(choice) for choice in choices[:FEW_CHOICES])
+        more_clause = " or another known one" if len(choices) > FEW_CHOICES else ""
+        return Violation((), f"is {_format_value(value)}, not {choices_text}{more_clause}")
 
     return check
 
 
-def _const_check(owner: JsonSchema, part: Schema, value: object) -> ValueCheck:
-    return _enum_check(owner, part, [value])
+def _const_check(owner: JsonSchema, schema: Schema, value: object) -> ValueCheck:
+    return _enum_check(owner, schema, [value])
 
 
 def _properties_check(owner: JsonSchema, _: Schema, parts: Mapping[str, Schema]) -> ValueCheck:
+    """Return the check of the values at the keys that the schema names."""
     checks = [(key, owner.check_of(part)) for key, part in parts.items()]
 
     def check(value: object) -> Violation | None:
@@ -165,21 +175,23 @@ def _required_check(_: JsonSchema, __: Schema, keys: Sequence[str]) -> ValueChec
     return check
 
 
-def _additional_check(owner: JsonSchema, part: Mapping[str, Any], values: Schema) -> ValueCheck:
+def _additional_check(
+    owner: JsonSchema, part: Mapping[str, Any], values_schema: Schema
+) -> ValueCheck:
     """Return the check of keys that are not named; they are allowed where the schema forbids them.
 
     Later versions add keys.
     """
-    if isinstance(values, bool):
+    if isinstance(values_schema, bool):
         return _accept
-    declared = frozenset(part.get("properties", ()))
-    check_value = owner.check_of(values)
+    declared_keys = frozenset(part.get("properties", ()))
+    check_value = owner.check_of(values_schema)
 
     def check(value: object) -> Violation | None:
         if not isinstance(value, dict):
             return None
         for key in value:
-            if key not in declared and (violation := check_value(value[key])):
+            if key not in declared_keys and (violation := check_value(value[key])):
                 return _prefixed(key, violation)
         return None
 
@@ -187,6 +199,7 @@ def _additional_check(owner: JsonSchema, part: Mapping[str, Any], values: Schema
 
 
 def _property_names_check(owner: JsonSchema, _: Schema, part: Schema) -> ValueCheck:
+    """Return the check of all keys of an object."""
     check_name = owner.check_of(part)
 
     def check(value: object) -> Violation | None:
@@ -199,51 +212,53 @@ def _property_names_check(owner: JsonSchema, _: Schema, part: Schema) -> ValueCh
 
 
 def _items_check(owner: JsonSchema, part: Mapping[str, Any], entries: Schema) -> ValueCheck:
+    """Return the check of the elements of a list after those of `prefixItems`."""
     check_element = owner.check_of(entries)
-    start = len(part.get("prefixItems", ()))
+    first_index = len(part.get("prefixItems", ()))
 
     def check(value: object) -> Violation | None:
         if not isinstance(value, (list, tuple)):
             return None
-        for number, element in enumerate(value):
-            if number >= start and (violation := check_element(element)):
-                return _prefixed(number, violation)
+        for index, element in enumerate(value):
+            if index >= first_index and (violation := check_element(element)):
+                return _prefixed(index, violation)
         return None
 
     return check
 
 
 def _prefix_items_check(owner: JsonSchema, _: Schema, parts: Sequence[Schema]) -> ValueCheck:
+    """Return the check of the first elements of a list, each by its own schema."""
     checks = [owner.check_of(part) for part in parts]
 
     def check(value: object) -> Violation | None:
-        entries = value if isinstance(value, (list, tuple)) else ()
-        for number, (check_element, element) in enumerate(zip(checks, entries, strict=False)):
+        elements = value if isinstance(value, (list, tuple)) else ()
+        for index, (check_element, element) in enumerate(zip(checks, elements, strict=False)):
             if violation := check_element(element):
-                return _prefixed(number, violation)
+                return _prefixed(index, violation)
         return None
 
     return check
 
 
-def _unique_check(_: JsonSchema, __: Schema, distinct: bool) -> ValueCheck:
+def _unique_check(_: JsonSchema, __: Schema, must_be_unique: bool) -> ValueCheck:
     def check(value: object) -> Violation | None:
-        entries = [*map(repr, value)] if isinstance(value, (list, tuple)) else []
-        repeated = distinct and len({*entries}) < len(entries)
-        return Violation((), "has an entry twice") if repeated else None
+        element_texts = [*map(repr, value)] if isinstance(value, (list, tuple)) else []
+        has_repetition = must_be_unique and len({*element_texts}) < len(element_texts)
+        return Violation((), "has an entry twice") if has_repetition else None
 
     return check
 
 
-def _size_check(kinds: tuple[type[Any], ...], compare: str) -> Callable[..., ValueCheck]:
+def _size_check(types: tuple[type[Any], ...], compare: str) -> Callable[..., ValueCheck]:
     """Return the keyword that limits how many entries a list, or an object, has."""
 
     def keyword(_: JsonSchema, __: Schema, limit: int) -> ValueCheck:
         def check(value: object) -> Violation | None:
-            if not isinstance(value, kinds):
+            if not isinstance(value, types):
                 return None
-            allowed = len(value) >= limit if compare == "fewer" else len(value) <= limit
-            return None if allowed else Violation((), f"has {compare} entries than {limit}")
+            is_allowed = len(value) >= limit if compare == "fewer" else len(value) <= limit
+            return None if is_allowed else Violation((), f"has {compare} entries than {limit}")
 
         return check
 
@@ -269,10 +284,10 @@ def _limit_check(holds: Callable[[float, float], bool], words: str) -> Callable[
 
 
 def _pattern_check(_: JsonSchema, __: Schema, pattern: str) -> ValueCheck:
-    form = re.compile(pattern)
+    regex = re.compile(pattern)
 
     def check(value: object) -> Violation | None:
-        if not isinstance(value, str) or form.search(value):
+        if not isinstance(value, str) or regex.search(value):
             return None
         return Violation((), f"is {_format_value(value)}, which does not match {pattern}")
 
@@ -280,6 +295,7 @@ def _pattern_check(_: JsonSchema, __: Schema, pattern: str) -> ValueCheck:
 
 
 def _all_of_check(owner: JsonSchema, _: Schema, parts: Sequence[Schema]) -> ValueCheck:
+    """Return the check that a value fits all schemas."""
     checks = [owner.check_of(part) for part in parts]
 
     def check(value: object) -> Violation | None:
@@ -308,6 +324,7 @@ def _any_of_check(owner: JsonSchema, _: Schema, parts: Sequence[Schema]) -> Valu
 
 
 def _one_of_check(owner: JsonSchema, _: Schema, parts: Sequence[Schema]) -> ValueCheck:
+    """Return the check that a value fits exactly one schema."""
     checks = [owner.check_of(part) for part in parts]
 
     def check(value: object) -> Violation | None:
@@ -340,6 +357,8 @@ def _condition_check(owner: JsonSchema, part: Mapping[str, Any], condition: Sche
 
 
 def _ascending_check(_: JsonSchema, __: Schema, keys: Sequence[str]) -> ValueCheck:
+    """Return the check that the numbers at these keys do not fall."""
+
     def check(value: object) -> Violation | None:
         if not isinstance(value, dict):
             return None
@@ -352,7 +371,15 @@ def _ascending_check(_: JsonSchema, __: Schema, keys: Sequence[str]) -> ValueChe
     return check
 
 
-REMARKS = ("$schema", "$id", "$defs", "title", "description", "then", "else")  # check nothing
+UNCHECKED_KEYWORDS = (
+    "$schema",
+    "$id",
+    "$defs",
+    "title",
+    "description",
+    "then",
+    "else",
+)  # check nothing
 KEYWORDS: Mapping[str, Callable[[JsonSchema, Any, Any], ValueCheck]] = {
     "$ref": lambda owner, _, name: lambda value: owner.referred(name)(value),
     "type": _type_check,

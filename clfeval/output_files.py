@@ -19,13 +19,13 @@ from typing import IO, Any, ClassVar
 
 from clfeval.interrupt import CleanupState
 
-DEEP = "**"  # in a pattern: any folders
+ANY_FOLDERS = "**"  # in a pattern: any folders
 
 
 def target_path(name: str) -> str:
     """Return the path a file is written to: links of its folder are resolved, its own is not."""
-    folder, last = os.path.split(name)
-    return os.path.join(os.path.realpath(folder or os.curdir), last)
+    folder, base_name = os.path.split(name)
+    return os.path.join(os.path.realpath(folder or os.curdir), base_name)
 
 
 class ProtectedFiles:
@@ -38,7 +38,7 @@ class ProtectedFiles:
         for name in names:
             if glob.has_magic(name) and not os.path.exists(name):
                 self._patterns.append(target_path(name))
-                matches = [] if DEEP in name else glob.glob(name)
+                matches = [] if ANY_FOLDERS in name else glob.glob(name)
                 self._files |= {os.path.realpath(match) for match in matches}
             else:
                 self._files.add(os.path.realpath(name))
@@ -49,8 +49,8 @@ class ProtectedFiles:
             return True
         path = target_path(name)
         return any(
-            fnmatchcase(path, pattern.replace(f"{DEEP}/", "*"))
-            if DEEP in pattern
+            fnmatchcase(path, pattern.replace(f"{ANY_FOLDERS}/", "*"))
+            if ANY_FOLDERS in pattern
             else PurePath(path).match(pattern)
             for pattern in self._patterns
         )

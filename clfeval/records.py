@@ -35,15 +35,15 @@ def _define(cls: type, *, frozen: bool = False, eq: bool = True, **options: bool
     """Return a dataclass that shares methods with all others; only mypy checks `frozen`."""
     has_repr = options.pop("repr", True)
     record: Any = dataclasses.dataclass(cls, eq=False, repr=False, **options)
-    names = [part.name for part in fields(record) if part.compare]
+    compared_names = [attribute.name for attribute in fields(record) if attribute.compare]
     if eq:
-        values = attrgetter("__class__", *names)
+        compared_values = attrgetter("__class__", *compared_names)
 
         def equals(self: object, second: object) -> bool:
-            return type(self) is type(second) and values(self) == values(second)
+            return type(self) is type(second) and compared_values(self) == compared_values(second)
 
         def hash_value(self: object) -> int:
-            return hash(values(self))
+            return hash(compared_values(self))
 
         record.__eq__ = equals
         record.__hash__ = hash_value if frozen else None
@@ -53,9 +53,9 @@ def _define(cls: type, *, frozen: bool = False, eq: bool = True, **options: bool
 
 
 def _representation(record: Record) -> str:
-    names = (part.name for part in fields(record) if part.repr)
-    values = ", ".join(f"{name}={getattr(record, name)!r}" for name in names)
-    return f"{type(record).__qualname__}({values})"
+    names = (attribute.name for attribute in fields(record) if attribute.repr)
+    field_texts = ", ".join(f"{name}={getattr(record, name)!r}" for name in names)
+    return f"{type(record).__qualname__}({field_texts})"
 
 
 if TYPE_CHECKING:
@@ -74,10 +74,10 @@ def field_values(record: Record) -> dict[str, Any]:
 
 @cache
 def _field_names(record: type[Record]) -> tuple[str, ...]:
-    return tuple(part.name for part in fields(record))
+    return tuple(attribute.name for attribute in fields(record))
 
 
-KINDS: Mapping[str, Any] = {
+TYPE_OF_NAME: Mapping[str, Any] = {
     "str": str,
     "bool": bool,
     "int": int,
@@ -91,10 +91,10 @@ KINDS: Mapping[str, Any] = {
 @cache
 def _field_types(record: type) -> Mapping[str, tuple[Any, bool]]:
     """Return the type of each field of a record, and whether it may be None."""
-    types = {attribute.name: str(attribute.type) for attribute in fields(record)}
+    type_of_name = {attribute.name: str(attribute.type) for attribute in fields(record)}
     return {
-        name: (KINDS[re.split(r"\W", text)[0]], text.endswith("| None"))
-        for name, text in types.items()
+        name: (TYPE_OF_NAME[re.split(r"\W", annotation)[0]], annotation.endswith("| None"))
+        for name, annotation in type_of_name.items()
     }
 
 
@@ -103,14 +103,14 @@ def read_record(record: type[T], content: Mapping[str, Any]) -> T:
 
     Raises TypeError for a value that is not of the type its field declares.
     """
-    kinds = _field_types(record)  # type: ignore[arg-type]
-    values = {name: value for name, value in content.items() if name in kinds}
+    field_types = _field_types(record)  # type: ignore[arg-type]
+    values = {name: value for name, value in content.items() if name in field_types}
     for name, value in values.items():
-        kind, none = kinds[name]
-        if value is None and none:
+        field_type, may_be_none = field_types[name]
+        if value is None and may_be_none:
             continue
-        flag = isinstance(value, bool) and kind is not bool
-        large = isinstance(value, (int, float)) and not abs(value) <= float_info.max
-        if flag or large or not isinstance(value, kind):
+        is_wrong_bool = isinstance(value, bool) and field_type is not bool
+        is_not_finite = isinstance(value, (int, float)) and not abs(value) <= float_info.max
+        if is_wrong_bool or is_not_finite or not isinstance(value, field_type):
             raise TypeError(f"'{name}' is {value!r:.40}")
     return record(**values)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, ValuesView
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from clfeval.errors import DataError, UsageError, bad_option, quote_name
-from clfeval.tables.frames import first_line_of
+from clfeval.tables.frames import as_text, first_line_of, pl
 from clfeval.tables.source import FRAME
 
 Values: TypeAlias = Any  # a list, an array, a Series or an iterator
 Y_TRUE = "y_true"  # the first of two arguments
+WIDEST = 8  # bytes of a number in a table
+NO_TEXT = r"<.* object at 0x"  # of objects that are not written as text
+NO_CELLS = "cmV"  # kinds of arrays: complex, differences of times, records
 
 
 def no_array_error(name: str, values: object) -> UsageError:
@@ -74,11 +78,11 @@ def shape_of(name: str, values: Values) -> tuple[int, ...]:
     except ValueError as error:
         message = "these values are lists of different lengths"
         hint = "give one value per row"
-        raise DataError.new(message, "bad-type", FRAME, None, name, hint=hint) from error
+        raise DataError.new(message, "bad-type", FRAME, column=name, hint=hint) from error
     except Exception as error:  # of `__array__` of a caller's type, or of a type of Arrow
         message = f"these values cannot be read: {first_line_of(error)}"
         hint = "give texts or numbers: a list or an array of one type"
-        raise DataError.new(message, "bad-type", FRAME, None, name, hint=hint) from error
+        raise DataError.new(message, "bad-type", FRAME, column=name, hint=hint) from error
 
 
 def _without_mask(values: Values) -> Values:
@@ -87,9 +91,9 @@ def _without_mask(values: Values) -> Values:
         return np.asarray(values.data)
     if values.dtype.kind == "f":
         return values.filled(np.nan)
-    texts_or_numbers = np.asarray(values.data).astype(object)
-    texts_or_numbers[np.ma.getmaskarray(values)] = None
-    return texts_or_numbers
+    objects = np.asarray(values.data).astype(object)
+    objects[np.ma.getmaskarray(values)] = None
+    return objects
 
 
 def _flattened(values: Values, shape: tuple[int, ...]) -> Values:
@@ -99,3 +103,44 @@ def _flattened(values: Values, shape: tuple[int, ...]) -> Values:
     for _ in shape[1:]:
         values = [value[0] for value in values]
     return values
+
+
+def polars_series(name: str, cells: Any) -> Any:
+    """Return an array as a column of polars; DataError for values that no cell of a table holds."""
+    if not isinstance(cells, (list, tuple, pl.Series)):
+        array = np.asarray(cells)
+        if array.shape[:1] != (len(cells),):  # such as a set
+            raise no_array_error(name, cells)
+        if array.dtype.kind == "f" and array.dtype.itemsize > WIDEST:
+            array = array.astype(np.float64)
+        if array.dtype.kind in NO_CELLS:
+            raise _no_cells_error(name, array.dtype)
+        if array.dtype.kind == "M":
+            array = _with_known_unit(array)
+        cells = array.tolist() if array.dtype == object else array
+    if isinstance(cells, (list, tuple)):
+        nested_types = {*map(type, cells)} & {list, tuple}
+        if nested_types:  # polars would follow a list that contains itself until it crashes
+            raise _no_cells_error(name, nested_types.pop().__name__)
+    series = pl.Series(name, cells, strict=False)
+    if series.dtype.is_nested():
+        raise _no_cells_error(name, series.dtype)
+    if series.dtype == pl.Object:  # such as frozensets: as pandas writes them into a file
+        cell_texts = [as_text(value) for value in cells]
+        if any(re.match(NO_TEXT, text) for text in cell_texts if text):
+            raise _no_cells_error(name, type(cells[0]).__name__)
+        return pl.Series(name, cell_texts, dtype=pl.String)
+    return series
+
+
+def _with_known_unit(times: Any) -> Any:
+    """Return times of numpy with a unit that polars has, in which they are exact."""
+    unit, _ = np.datetime_data(times.dtype)
+    exact_units = {**dict.fromkeys(("generic", "Y", "M", "W"), "D"), **dict.fromkeys("hms", "ms")}
+    return times.astype(f"M8[{exact_units[unit]}]") if unit in exact_units else times
+
+
+def _no_cells_error(name: str, dtype: object) -> DataError:
+    message = f"holds values of type {dtype}, which are not texts, numbers or dates"
+    hint = "convert them, for example [str(value) for value in values]"
+    return DataError.new(message, "bad-type", FRAME, column=name, hint=hint)

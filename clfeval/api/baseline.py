@@ -40,32 +40,36 @@ def history_trend(
 ) -> Document:
     """Return how measures of a command, by default report, changed over a history.
 
-    label: the last label to show. accept: mark this label, or else the last, as the one later
-    results are compared with, and show all labels. Raises UsageError.
+    name: the history file. label: the last label to show. accept: mark this label, or else the
+    last, as the one later results are compared with, and show all labels. Raises UsageError.
     """
     from clfeval.compare.history.trend import trend_result
 
-    lines = history.read_history(name)
+    history_lines = history.read_history(name)
     if not command:
-        commands = list(dict.fromkeys(line.command for line in lines.lines))
-        command = "report" if "report" in commands or not commands else commands[0]
-    labels = lines.labels(command)
-    if label is not None and label not in labels:
-        hint = suggestion(label, labels) or f"labels: {list_names(labels)}"
+        command_names = list(dict.fromkeys(line.command for line in history_lines.lines))
+        command = "report" if "report" in command_names or not command_names else command_names[0]
+    known_labels = history_lines.labels(command)
+    if label is not None and label not in known_labels:
+        hint = suggestion(label, known_labels) or f"labels: {list_names(known_labels)}"
         raise UsageError.new(
             f"{OPTION}--label{END}: there is no label '{label}'", history.CODE, name, hint=hint
         )
     if accept:
-        accepted_label = label or labels[-1]
-        labelled = [
-            line for line in lines.lines if line.command == command and line.label == accepted_label
+        accepted_label = label or known_labels[-1]
+        labelled_lines = [
+            line
+            for line in history_lines.lines
+            if line.command == command and line.label == accepted_label
         ]
-        if not all(lines.accepted.get(history.series_key(line)) == line for line in labelled):
+        if not all(
+            history_lines.accepted.get(history.series_key(line)) == line for line in labelled_lines
+        ):
             history.append_entries(name, [history.AcceptedLabel(command, accepted_label)])
-            lines = history.read_history(name)
+            history_lines = history.read_history(name)
     elif label is not None:
-        lines = lines.up_to_label(command, label)
-    return trend_result(lines, command)
+        history_lines = history_lines.up_to_label(command, label)
+    return trend_result(history_lines, command)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,25 +99,27 @@ def compute_with_gates(
 
     label: of the lines that will be appended to a history, if any. run: of a batch.
     """
-    function = _function_of(command)
+    public_function = _function_of(command)
     opened_tables: list[OpenedTable] = []
 
-    def note_opened(opened: OpenedTable) -> None:
-        opened_tables.append(opened)
-        listeners.on_table(opened)
+    def note_opened(opened_table: OpenedTable) -> None:
+        opened_tables.append(opened_table)
+        listeners.on_table(opened_table)
 
     offer = listeners.offer
     options = add_gate_measures(command, table, options, gates)
-    truth = label is not None or reading.is_history(gates.baseline)
-    result: Document = function.compute(table, options, note_opened, offer, truth=truth)
+    needs_truth = label is not None or reading.is_history(gates.baseline)
+    result: Document = public_function.compute(
+        table, options, note_opened, offer, truth=needs_truth
+    )
     if not gates.any and gates.baseline is None:
         return limit_answer(result)
     from clfeval.compare.gates.evaluate import evaluate_gates
 
-    last_opened = opened_tables[-1] if opened_tables else None
+    last_opened_table = opened_tables[-1] if opened_tables else None
     try:
         baseline = table_baseline(
-            function, table, options, gates, result, last_opened, listeners.on_baseline
+            public_function, table, options, gates, result, last_opened_table, listeners.on_baseline
         )
     except DataError as error:
         error.add_commands(offer)
@@ -141,6 +147,6 @@ def check_with_gates(
 
 def _function_of(command: Command) -> Any:
     """Return the public function of a command, without its documentation, which takes time."""
-    name = command.name.replace("-", "_")
-    home = import_module(clfeval._HOMES[name])  # type: ignore[attr-defined]
-    return getattr(home, name)
+    function_name = command.name.replace("-", "_")
+    module = import_module(clfeval._HOMES[function_name])  # type: ignore[attr-defined]
+    return getattr(module, function_name)

@@ -44,11 +44,11 @@ def saved_result(table: object) -> Document | None:
     result_files = saved_files(table)
     if not result_files:
         return None
-    files = [split_path(path)[1] for path in table_paths(table)]
-    if len(files) > 1:
-        for file in result_files:
-            refuse_count_summary(file, Path(file))
-        hint = format_command_line(["clfeval", "report", files[0], "--baseline", files[1]])
+    paths = _paths_of(table)
+    if len(paths) > 1:
+        for result_file in result_files:
+            refuse_count_summary(result_file, Path(result_file))
+        hint = format_command_line(["clfeval", "report", paths[0], "--baseline", paths[1]])
         raise bad_option(
             f"report takes one saved result; use {OPTION}--baseline{END} to compare two", hint
         )
@@ -59,8 +59,14 @@ def saved_result(table: object) -> Document | None:
 
 def saved_files(table: object) -> list[str]:
     """Return the files that hold a saved result."""
-    files = [split_path(path)[1] for path in table_paths(table)]
-    return [file for file in files if os.path.isfile(file) and holds_result(Path(file))]
+    paths = _paths_of(table)
+    return [path for path in paths if os.path.isfile(path) and holds_result(Path(path))]
+
+
+def _paths_of(table: object) -> list[str]:
+    """Return the paths of a table's files, without the labels that a caller gives them."""
+    labelled_paths = map(split_path, table_paths(table))
+    return [path for _, path in labelled_paths]
 
 
 def add_gate_measures(
@@ -73,11 +79,13 @@ def add_gate_measures(
 
     gate_measures = []
     for limit in gates.limits:
-        name = limit.metric.partition(":")[0]
-        measure = requested_measure(name)
+        measure_name, _, _ = limit.metric.partition(":")
+        measure = requested_measure(measure_name)
         is_default = not {*equivalent_names(limit.metric)}.isdisjoint(DEFAULT)  # by any name
         if measure is not None and measure.needs in LIMITED and not is_default:
-            gate_measures.append(limit.metric if find_measure(name) is measure else measure.id)
+            gate_measures.append(
+                limit.metric if find_measure(measure_name) is measure else measure.id
+            )
     if not gate_measures:
         return dict(options)
     requested = (*as_list(options.get("measure")), *gate_measures)
@@ -100,9 +108,9 @@ def _phidelta(sample: Sample, report_options: ReportOptions) -> Document:
     from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
     from clfeval.methods.phidelta.result import classifier_result
 
-    plane = _options_like_report(PlaneOptions, report_options)
-    classifiers = _options_like_report(ClassifierOptions, report_options)
-    return classifier_result(sample, plane, classifiers)
+    plane_options = _options_like_report(PlaneOptions, report_options)
+    classifier_options = _options_like_report(ClassifierOptions, report_options)
+    return classifier_result(sample, plane_options, classifier_options)
 
 
 def _tune_jpt(sample: Sample, report_options: ReportOptions) -> Document:
@@ -122,6 +130,7 @@ def _tuned_result(sample: Sample, options: TuneOptions) -> Document:
 
 
 def _mlcps(sample: Sample, report_options: ReportOptions) -> Document:
+    """Return the result of mlcps on the sample of a report, with notes on what it leaves out."""
     from clfeval.methods.mlcps.answer import DEFAULT
     from clfeval.methods.mlcps.metric_values import measure_predictions
     from clfeval.methods.mlcps.options import MlcpsOptions
@@ -137,29 +146,36 @@ def _mlcps(sample: Sample, report_options: ReportOptions) -> Document:
     if sample.roles.by:
         notes.append(ResultNote("whole-table", "MLcps is computed on all rows, not by slice"))
     options = options.expand_globs(DEFAULT)
-    values = measure_predictions(counts, DEFAULT, options)
-    result = mlcps_result(values, options, sample.roles, second=None)
+    metric_values = measure_predictions(counts, DEFAULT, options)
+    result = mlcps_result(metric_values, options, sample.roles, second=None)
     return replace(result, warnings=(*result.warnings, *notes))
 
 
 _RESULTS = {"mars": _mars, "phidelta": _phidelta, "tune-jpt": _tune_jpt, "mlcps": _mlcps}
 
 
-def _need_predictions(sample: Sample, name: str) -> PredictionCounts:
+def _need_predictions(sample: Sample, method_name: str) -> PredictionCounts:
+    """Return the counts of predictions of a sample; UsageError for 2 x 2 tables without these."""
     if sample.predictions is None:
-        message = f"{OPTION}--with{END} {name} needs rows, but the table holds counts"
+        message = f"{OPTION}--with{END} {method_name} needs rows, but the table holds counts"
         hint = f"for counts use {OPTION}--with phidelta,tune-jpt{END}"
         raise UsageError.new(message, "needs-predictions", hint=hint)
     return sample.predictions
 
 
-def _options_like_report(group: type[G], report_options: ReportOptions, **values: object) -> G:
+def _options_like_report(
+    option_group: type[G], report_options: ReportOptions, **values: object
+) -> G:
     """Return a group of options with these values, and those that it shares with the report."""
-    names: Sequence[str] = [field.name for field in fields(group)]  # type: ignore[arg-type]
-    shared = {name: getattr(report_options, name) for name in SHARED if name in names}
-    if report_options.interval == "none" and "interval" in names:
-        shared["interval"] = "none"
-    return group(**shared, **values)
+    field_names: Sequence[str] = [field.name for field in fields(option_group)]  # type: ignore[arg-type]
+    shared_values = {
+        field_name: getattr(report_options, field_name)
+        for field_name in SHARED
+        if field_name in field_names
+    }
+    if report_options.interval == "none" and "interval" in field_names:
+        shared_values["interval"] = "none"
+    return option_group(**shared_values, **values)
 
 
 def _prepared_result(sample: Sample, compute: Callable[[], Document]) -> PreparedResult:
@@ -181,46 +197,50 @@ def report(
     place of a table is shown again. Tables are never changed. Raises UsageError and DataError.
     Source: Van Calster et al. 2025, arXiv 2412.10288.
     """
-    if (saved := saved_result(table)) is not None:
+    saved_document = saved_result(table)
+    if saved_document is not None:
         for option in (*changed_options(options), *changed_options(reading_options)):
             if option.name != "dry_run":
                 message = f"{OPTION}{option.flag}{END} does not apply to a saved result"
                 raise bad_option(message, "remove it, or give the table")
-        yield PreparedResult(lambda: saved, {})
+        yield PreparedResult(lambda: saved_document, {})
         return
-    # other methods need two classes and a threshold
-    roles = replace(
+    is_report_alone = not options.methods  # other methods need two classes and a threshold
+    input_options = replace(
         reading_options,
-        several=not options.methods,
-        ranks=not options.methods,
-        runs=not options.methods,
+        several=is_report_alone,
+        ranks=is_report_alone,
+        runs=is_report_alone,
         reference=options.reference,
     )
-    roles = roles.with_runs(options.run, files=options.run_files)
+    input_options = input_options.with_runs(options.run, files=options.run_files)
     if options.runs and options.methods:
         raise bad_option(f"{OPTION}--with{END} cannot be used with runs, which may repeat rows")
-    with open_predictions(table, roles, keep_counts=True) as opened:
-        predictions = opened.announced(on_open)
+    with open_predictions(table, input_options, keep_counts=True) as opened_table:
+        predictions = opened_table.announced(on_open)
         sample = read_sample(predictions)
-        if sample.predictions is not None:
-            refuse_multilabel(sample.predictions)
-            if sample.predictions.multiclass:
+        counts = sample.predictions
+        if counts is not None:
+            refuse_multilabel(counts)
+            if counts.multiclass:
                 from clfeval.methods.measurement.requested_measures import parse_multiclass_measures
 
-                order, name = sample.predictions.order, sample.predictions.name
-                ordered = sample.predictions.ordered
-                parse_multiclass_measures(options.measure, order, ordered=ordered, file=name)
+                parse_multiclass_measures(
+                    options.measure, counts.order, ordered=counts.ordered, file=counts.name
+                )
 
         def compute() -> Document:
             from clfeval.methods.report.result import report_result
 
-            evaluated = sample
+            evaluated_sample = sample
             if options.best_threshold:
                 from clfeval.methods.report.thresholds_in_force import apply_chosen_thresholds
 
-                evaluated = apply_chosen_thresholds(sample, options)
-            result = report_result(evaluated, options)
-            methods = {name: _RESULTS[name](evaluated, options) for name in options.methods}
+                evaluated_sample = apply_chosen_thresholds(sample, options)
+            result = report_result(evaluated_sample, options)
+            methods = {
+                method: _RESULTS[method](evaluated_sample, options) for method in options.methods
+            }
             return replace(result, methods=methods)
 
         yield _prepared_result(sample, compute)
@@ -244,8 +264,10 @@ def mars(
     """
     from clfeval.methods.mars.result import mars_result
 
-    with open_predictions(table, replace(reading_options, reference=options.reference)) as opened:
-        predictions = opened.announced(on_open)
+    with open_predictions(
+        table, replace(reading_options, reference=options.reference)
+    ) as opened_table:
+        predictions = opened_table.announced(on_open)
         counts = count_predictions(predictions, top=options.top, labels=True)
         sample = Sample.from_predictions(counts)
         yield _prepared_result(sample, lambda: mars_result(counts, options))
@@ -255,9 +277,9 @@ def mars(
 def phidelta(
     table: object,
     reading_options: InputOptions,
-    plane: PlaneOptions,
-    classifiers: ClassifierOptions,
-    features: FeatureOptions,
+    plane_options: PlaneOptions,
+    classifier_options: ClassifierOptions,
+    feature_options: FeatureOptions,
     on_open: OnOpen,
 ) -> Iterator[PreparedResult]:
     """Measure discrimination (delta) and bias towards a class (phi) of classifiers or features.
@@ -273,9 +295,9 @@ def phidelta(
     are never changed. Raises UsageError and DataError.
     Source: Armano 2015, Information Sciences 325:466.
     """
-    if features.features:
-        _refuse_options_of_classifiers(reading_options, plane, classifiers)
-        if "-" in table_paths(table) and "-" in table_paths(features.truth_table):
+    if feature_options.features:
+        _refuse_options_of_classifiers(reading_options, plane_options, classifier_options)
+        if "-" in table_paths(table) and "-" in table_paths(feature_options.truth_table):
             raise bad_option(
                 f"the table and {OPTION}--truth-table{END} cannot both be standard input"
             )
@@ -284,27 +306,37 @@ def phidelta(
         from clfeval.tables.feature import open_features
 
         with open_features(
-            table, reading_options, features=features.feature, truth_table=features.truth_table
-        ) as opened:
-            on_open(opened)
-            counted_features = count_features(opened, features.cut)
+            table,
+            reading_options,
+            features=feature_options.feature,
+            truth_table=feature_options.truth_table,
+        ) as opened_features:
+            on_open(opened_features)
+            counted_features = count_features(opened_features, feature_options.cut)
             yield PreparedResult(
-                lambda: feature_result(counted_features, plane, features), counted_features.facts
+                lambda: feature_result(counted_features, plane_options, feature_options),
+                counted_features.facts,
             )
         return
     from clfeval.methods.phidelta.result import classifier_result
 
-    classifiers.check_together()
-    roles = replace(reading_options, runs=True, reference=classifiers.reference)
-    roles = roles.with_runs(classifiers.run, files=classifiers.run_files)
-    with open_predictions(table, roles, keep_counts=True) as opened_table:
+    classifier_options.check_together()
+    input_options = replace(reading_options, runs=True, reference=classifier_options.reference)
+    input_options = input_options.with_runs(
+        classifier_options.run, files=classifier_options.run_files
+    )
+    with open_predictions(table, input_options, keep_counts=True) as opened_table:
         predictions = opened_table.announced(on_open)
         sample = read_sample(predictions)
-        yield _prepared_result(sample, lambda: classifier_result(sample, plane, classifiers))
+        yield _prepared_result(
+            sample, lambda: classifier_result(sample, plane_options, classifier_options)
+        )
 
 
 def _refuse_options_of_classifiers(
-    reading_options: InputOptions, plane: PlaneOptions, classifiers: ClassifierOptions
+    reading_options: InputOptions,
+    plane_options: PlaneOptions,
+    classifier_options: ClassifierOptions,
 ) -> None:
     """Raise UsageError for options that apply to classifiers, where features are given."""
     if reading_options.engine not in (None, "polars"):
@@ -312,10 +344,10 @@ def _refuse_options_of_classifiers(
             f"{OPTION}--engine{END} does not apply to {OPTION}--features{END}", "leave it out"
         )
     classifier_fields = ("model", "kind", "threshold", "by", "cluster", "join")
-    reading = [
+    changed_reading_options = [
         option for option in changed_options(reading_options) if option.field in classifier_fields
     ]
-    if refused_options := [*changed_options(classifiers), *reading]:
+    if refused_options := [*changed_options(classifier_options), *changed_reading_options]:
         flag = refused_options[0].flag
         hint = f"remove {OPTION}{flag}{END}"
         if flag == "--threshold":
@@ -323,9 +355,10 @@ def _refuse_options_of_classifiers(
         raise bad_option(
             f"{OPTION}{flag}{END} applies to classifiers, not to {OPTION}--features{END}", hint
         )
-    if plane.interval not in ("exact", "none"):
+    if plane_options.interval not in ("exact", "none"):
         raise bad_option(
-            f"{OPTION}--interval{END} {plane.interval} does not apply to {OPTION}--features{END}"
+            f"{OPTION}--interval{END} {plane_options.interval} does not apply to "
+            f"{OPTION}--features{END}"
         )
     if reading_options.layout not in (None, "wide", "long"):
         raise bad_option(
@@ -358,8 +391,10 @@ def recalibrate(
     if options.calibrator is not None:
         yield from _recalibrated_columns(table, reading_options, options, on_open)
         return
-    with open_predictions(table, replace(reading_options, ranks=True, several=True)) as opened:
-        counts = count_predictions(opened.announced(on_open))
+    with open_predictions(
+        table, replace(reading_options, ranks=True, several=True)
+    ) as opened_table:
+        counts = count_predictions(opened_table.announced(on_open))
         sample = Sample.from_predictions(counts)
         yield _prepared_result(sample, lambda: recalibration_result(counts, options))
 
@@ -372,9 +407,9 @@ def _recalibrated_columns(
     from clfeval.tables.recalibrated_table import open_recalibrated
 
     check_options(reading_options, options)
-    with open_recalibrated(table, reading_options, str(options.calibrator)) as opened:
-        on_open(opened)
-        yield PreparedResult(lambda: stored_result(opened, reading_options, options), {})
+    with open_recalibrated(table, reading_options, str(options.calibrator)) as opened_table:
+        on_open(opened_table)
+        yield PreparedResult(lambda: stored_result(opened_table, reading_options, options), {})
 
 
 @public_function
@@ -391,18 +426,18 @@ def count(
     """
     from clfeval.methods.count.result import count_result
 
-    with open_predictions(table, replace(reading_options, ranks=True)) as opened:
-        predictions = opened.announced(on_open)
+    with open_predictions(table, replace(reading_options, ranks=True)) as opened_table:
+        predictions = opened_table.announced(on_open)
         sample = read_sample(predictions)
         counts = _need_predictions(sample, "count")
-        merged = None
+        merged_counts = None
         if options.counts_of_all is not None:
-            with open_predictions(options.counts_of_all, InputOptions(ranks=True)) as counts_file:
-                if counts_file.layout is not COUNTS_FILE:
+            with open_predictions(options.counts_of_all, InputOptions(ranks=True)) as opened_counts:
+                if opened_counts.layout is not COUNTS_FILE:
                     message = f"{OPTION}--joint{END} needs added counts, a file of clfeval count"
-                    raise UsageError.new(message, "needs-predictions", counts_file.files[0].name)
-                merged = _need_predictions(read_sample(counts_file), "count")
-        yield _prepared_result(sample, lambda: count_result(counts, options, merged))
+                    raise UsageError.new(message, "needs-predictions", opened_counts.files[0].name)
+                merged_counts = _need_predictions(read_sample(opened_counts), "count")
+        yield _prepared_result(sample, lambda: count_result(counts, options, merged_counts))
 
 
 @public_function
@@ -422,16 +457,20 @@ def tune_jpt(
     `prevalence_beta` are those of a Beta distribution. Raises UsageError and DataError.
     Source: Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958.
     """
-    from clfeval.methods.tune_jpt import result as tuned
+    from clfeval.methods.tune_jpt.result import (
+        sample_from_counts,
+        sample_from_rates,
+        sample_from_table,
+    )
 
     options = options.settled()
-    rates = options.sensitivity is not None or options.specificity is not None
-    sources = {
+    has_rates = options.sensitivity is not None or options.specificity is not None
+    is_given_by_source = {
         "a table": table is not None,
         f"{OPTION}--counts{END}": options.counts,
-        f"{OPTION}--sensitivity{END} and {OPTION}--specificity{END}": rates,
+        f"{OPTION}--sensitivity{END} and {OPTION}--specificity{END}": has_rates,
     }
-    given_sources = [name for name, is_given in sources.items() if is_given]
+    given_sources = [source for source, is_given in is_given_by_source.items() if is_given]
     if not given_sources:
         hint = (
             f"give a table, or {OPTION}--counts TP,FP,FN,TN{END}, or {OPTION}--sensitivity{END} "
@@ -439,27 +478,24 @@ def tune_jpt(
         )
         raise UsageError.new("there is no table and there are no counts", "no-input", hint=hint)
     if len(given_sources) > 1:
-        commas = None
+        hint = "give one"
+        # counts with blanks between them are read as tables
         if options.counts and all(path.isdecimal() for path in table_paths(table)):
-            first = ",".join(f"{n:g}" for n in next(iter(options.counts.values())))
-            commas = (
-                "separate counts by commas: "
-                f"{OPTION}--counts {','.join([first, *table_paths(table)])}{END}"
-            )
-        raise bad_option(f"{' and '.join(given_sources)} exclude each other", commas or "give one")
+            first_counts = next(iter(options.counts.values()))
+            counts_text = ",".join([*(f"{n:g}" for n in first_counts), *table_paths(table)])
+            hint = f"separate counts by commas: {OPTION}--counts {counts_text}{END}"
+        raise bad_option(f"{' and '.join(given_sources)} exclude each other", hint)
     if table is None:
         for option in changed_options(reading_options):
             if option.field not in ("positive", "dry_run"):
                 raise bad_option(f"{OPTION}{option.flag}{END} needs a table")
-        if rates:
-            sample = tuned.sample_from_rates(
-                options.sensitivity, options.specificity, reading_options
-            )
+        if has_rates:
+            sample = sample_from_rates(options.sensitivity, options.specificity, reading_options)
         else:
-            sample = tuned.sample_from_counts(options.counts, reading_options)
+            sample = sample_from_counts(options.counts, reading_options)
         yield PreparedResult(lambda: _tuned_result(sample, options), sample.facts)
         return
-    with open_predictions(table, reading_options, keep_counts=True) as opened:
-        predictions = opened.announced(on_open)
-        sample = tuned.sample_from_table(read_sample(predictions))
+    with open_predictions(table, reading_options, keep_counts=True) as opened_table:
+        predictions = opened_table.announced(on_open)
+        sample = sample_from_table(read_sample(predictions))
         yield _prepared_result(sample, lambda: _tuned_result(sample, options))

@@ -53,7 +53,7 @@ def mlcps(
     """
     if [*table_paths(table), *table_paths(options.compare)].count("-") > 1:
         raise UsageError.new("standard input can be read once only", "repeated-file", "-")
-    read = _read_metric_table
+    read_values = _read_metric_table
     metrics = options.metric
     if options.source == "predictions":
         if options.transpose:
@@ -65,22 +65,24 @@ def mlcps(
                 f"{OPTION}--resamples{END} needs the bootstrap, which {OPTION}--interval none{END} "
                 "switches off"
             )
-        read = _metrics_from_predictions
+        read_values = _metrics_from_predictions
         metrics = parse_measure_names(metrics) or DEFAULT
         options = options.expand_globs(metrics)
         check_scales(metrics, options)
     else:
         _refuse_prediction_options(reading_options, options)
-    values = read(table, reading_options, metrics, options, on_open)
-    compared = None
+    metric_values = read_values(table, reading_options, metrics, options, on_open)
+    compared_values = None
     if options.compare is not None:
-        compared = _read_compared_table(read, values, reading_options, options, on_open)
-    scales, _ = make_scales(values, options.expand_globs(values.metrics))
-    if compared is not None:
-        apply_scales(compared, scales)
-    facts = {"models": len(values.models), "metrics": len(values.metrics)}
+        compared_values = _read_compared_table(
+            read_values, metric_values, reading_options, options, on_open
+        )
+    scales, _ = make_scales(metric_values, options.expand_globs(metric_values.metrics))
+    if compared_values is not None:
+        apply_scales(compared_values, scales)
+    facts = {"models": len(metric_values.models), "metrics": len(metric_values.metrics)}
     yield PreparedResult(
-        lambda: mlcps_result(values, options, reading_options, second=compared), facts
+        lambda: mlcps_result(metric_values, options, reading_options, second=compared_values), facts
     )
 
 
@@ -88,8 +90,8 @@ ReadMetrics = Callable[[object, InputOptions, Sequence[str], MlcpsOptions, OnOpe
 
 
 def _read_compared_table(
-    read: ReadMetrics,
-    values: MetricValues,
+    read_values: ReadMetrics,
+    metric_values: MetricValues,
     reading_options: InputOptions,
     options: MlcpsOptions,
     on_open: OnOpen,
@@ -101,27 +103,37 @@ def _read_compared_table(
     reading_options = replace(reading_options, input_format=None)
     options_without_interval = replace(options, interval="none")
     try:
-        compared = read(
-            options.compare, reading_options, values.metrics, options_without_interval, on_open
+        compared_values = read_values(
+            options.compare,
+            reading_options,
+            metric_values.metrics,
+            options_without_interval,
+            on_open,
         )
-        if lacking := [name for name in values.metrics if name not in compared.metrics]:
-            message = f"no metric {list_names(lacking)}; metrics: {list_names(compared.metrics)}"
-            raise UsageError.new(message, "unknown-metric", compared.name)
+        if missing_metrics := [
+            name for name in metric_values.metrics if name not in compared_values.metrics
+        ]:
+            metrics_text = list_names(compared_values.metrics)
+            message = f"no metric {list_names(missing_metrics)}; metrics: {metrics_text}"
+            raise UsageError.new(message, "unknown-metric", compared_values.name)
     except UsageError as error:
         if error.problems[0].code != "unknown-metric":
             raise
         hint = f"select metrics that both tables have: {OPTION}--metric NAME{END}"
         raise DataError(error.problems, hint=hint) from error
-    return compared
+    return compared_values
 
 
 def _refuse_prediction_options(reading_options: InputOptions, options: MlcpsOptions) -> None:
     """Raise for options that apply to predictions only, and for --transpose of a long table."""
-    changed = changed_options(reading_options, with_input(MLCPS))
-    flags = [option.flag for option in changed if option.field in PREDICTED]
-    flags += ["--resamples"] if options.resamples is not None else []
-    if flags:
-        message = f"{OPTION}{flags[0]}{END} applies to predictions, but this is a metric table"
+    changed_reading_options = changed_options(reading_options, with_input(MLCPS))
+    refused_flags = [option.flag for option in changed_reading_options if option.field in PREDICTED]
+    if options.resamples is not None:
+        refused_flags.append("--resamples")
+    if refused_flags:
+        message = (
+            f"{OPTION}{refused_flags[0]}{END} applies to predictions, but this is a metric table"
+        )
         raise bad_option(
             message, f"add {OPTION}--from predictions{END} if the table holds predictions"
         )
@@ -139,13 +151,15 @@ def _read_metric_table(
     on_open: OnOpen,
 ) -> MetricValues:
     """Read a metric table; DataError if it seems transposed, without header, or has text."""
-    check = partial(_check_sides, turned=options.transpose, are_requested=bool(metrics))
-    requested = {*options.weight, *options.direction, *options.rescale}
-    requested |= {scale.metric for scale in options.desirability}
-    requested_measures = requested | {*map(measure_of_column, requested)}
+    check_table = partial(
+        _check_sides, is_transposed=options.transpose, are_requested=bool(metrics)
+    )
+    named_metrics = {*options.weight, *options.direction, *options.rescale}
+    named_metrics |= {scale.metric for scale in options.desirability}
+    named_metrics_and_measures = named_metrics | {*map(measure_of_column, named_metrics)}
 
     def is_left_out(metric: str) -> bool:
-        return bool(explain_unfit(metric)) and requested_measures.isdisjoint(
+        return bool(explain_unfit(metric)) and named_metrics_and_measures.isdisjoint(
             (metric, measure_of_column(metric))
         )
 
@@ -154,7 +168,7 @@ def _read_metric_table(
         reading_options,
         requested=metrics,
         transpose=options.transpose,
-        check=check,
+        check=check_table,
         unfit=is_left_out,
     )
     on_open(metric_table)
@@ -182,20 +196,21 @@ def _read_metric_table(
     )
 
 
-def _reading_notes(table: MetricTable) -> Iterator[ResultNote]:
+def _reading_notes(metric_table: MetricTable) -> Iterator[ResultNote]:
     """Yield the notes on what a metric table leaves out, and on its splits."""
-    yield from (ResultNote("partly-read", note) for note in table.notes)
-    if table.dropped:
-        models = f"{table.dropped} model{'s' * (table.dropped > 1)}"
-        yield ResultNote("dropped", f"{models} with missing values left out")
-    for reason in dict.fromkeys(map(explain_unfit, table.unfit)):
-        names = [name for name in table.unfit if explain_unfit(name) == reason]
-        text = f"metrics left out of the polygon: {list_names(names)}: {reason}"
+    yield from (ResultNote("partly-read", note) for note in metric_table.notes)
+    if metric_table.dropped:
+        plural = "s" if metric_table.dropped > 1 else ""
+        models_phrase = f"{metric_table.dropped} model{plural}"
+        yield ResultNote("dropped", f"{models_phrase} with missing values left out")
+    for reason in dict.fromkeys(map(explain_unfit, metric_table.unfit)):
+        metric_names = [metric for metric in metric_table.unfit if explain_unfit(metric) == reason]
+        text = f"metrics left out of the polygon: {list_names(metric_names)}: {reason}"
         yield ResultNote("left-out", text)
-    if table.splits:
+    if metric_table.splits:
         text = (
-            f"the scores use means over {len(table.splits)} splits; splits share training rows, so "
-            "their spread is not a confidence interval"
+            f"the scores use means over {len(metric_table.splits)} splits; splits share training "
+            "rows, so their spread is not a confidence interval"
         )
         yield ResultNote("splits", text)
 
@@ -207,55 +222,62 @@ def _metrics_from_predictions(
     options: MlcpsOptions,
     on_open: OnOpen,
 ) -> MetricValues:
-    with open_predictions(table, reading_options) as opened:
-        predictions = opened.announced(on_open)
+    """Return the values of measures, which are computed from a table of predictions."""
+    with open_predictions(table, reading_options) as opened_table:
+        predictions = opened_table.announced(on_open)
         counts = count_predictions(predictions, any_range=needs_only_ranks(metrics))
         return measure_predictions(counts, metrics, options)
 
 
-def _check_sides(name: str, sheet: Sheet, *, turned: bool, are_requested: bool) -> None:
+def _check_sides(
+    table_name: str, sheet: Sheet, *, is_transposed: bool, are_requested: bool
+) -> None:
     """Raise DataError for a table that is probably not models x metrics.
 
+    is_transposed: its rows and columns were exchanged, as the caller requests.
     are_requested: the metrics are requested by name, and not checked.
     """
     if sheet.layout != "wide" or are_requested:
         return
-    models = [model for model in sheet.models if model is not None]
-    if _are_measures(models) and not any(map(measure_of_column, sheet.metrics)):
-        rows = list_names(models, 3)
-        columns = list_names(sheet.metrics, 3)
-        if turned:
-            message = f"its columns are already metrics ({rows}), its rows are models ({columns})"
-            raise not_transposed_error(name, message)
-        message = f"its rows are metrics ({rows}) and its columns are models"
+    row_names = [row_name for row_name in sheet.models if row_name is not None]
+    if _are_measures(row_names) and not any(map(measure_of_column, sheet.metrics)):
+        rows_text = list_names(row_names, 3)
+        columns_text = list_names(sheet.metrics, 3)
+        if is_transposed:
+            message = f"its columns are already metrics ({rows_text}), "
+            message += f"its rows are models ({columns_text})"
+            raise not_transposed_error(table_name, message)
+        message = f"its rows are metrics ({rows_text}) and its columns are models"
         fixes = {"transpose": True}
         raise DataError.new(
-            message, "turned-table", name, hint=f"add {SWITCH}--transpose{END}", fixes=fixes
+            message, "turned-table", table_name, hint=f"add {SWITCH}--transpose{END}", fixes=fixes
         )
-    measures = [name for name in sheet.ignored if measure_of_column(name) is not None]
-    if measures:
+    measures_of_text = [column for column in sheet.ignored if measure_of_column(column) is not None]
+    if measures_of_text:
         others_suffice = len(sheet.metrics) >= RAYS
         hint = "write plain numbers"
-        hint += f", or leave {'them' if len(measures) > 1 else 'it'} out" * others_suffice
+        if others_suffice:
+            hint += f", or leave {'them' if len(measures_of_text) > 1 else 'it'} out"
         raise DataError(
             [
-                Problem("holds text instead of numbers", "bad-number", name, None, n)
-                for n in measures
+                Problem("holds text instead of numbers", "bad-number", table_name, column=column)
+                for column in measures_of_text
             ],
             hint=hint,
-            fixes={"ignore": tuple(measures)} if others_suffice else {},
+            fixes={"ignore": tuple(measures_of_text)} if others_suffice else {},
         )
     if all(map(_is_number, sheet.metrics)) and not all(map(str.isdigit, sheet.metrics)):
         message = f"the column names are {list_names(sheet.metrics, 4)}: is the header missing?"
         hint = "add a header line, such as model,f1,recall,roc_auc"
-        raise DataError.new(message, "no-header", name, 1, hint=hint)
+        raise DataError.new(message, "no-header", table_name, row=1, hint=hint)
 
 
 def _are_measures(names: Sequence[str]) -> bool:
     """Return whether most names (of many, the first) are those of measures."""
-    examined = names[:FEW]
-    measures = sum(measure_of_column(name) is not None for name in examined)
-    return measures == len(examined) or 2 < 2 * measures > len(examined)
+    examined_names = names[:FEW]
+    measure_count = sum(measure_of_column(name) is not None for name in examined_names)
+    is_majority = 2 * measure_count > len(examined_names) and measure_count > 1
+    return measure_count == len(examined_names) or is_majority
 
 
 def _is_number(name: str) -> bool:
@@ -266,14 +288,15 @@ def _is_number(name: str) -> bool:
     return True
 
 
-def _digest(table: MetricTable) -> str:
+def _digest(metric_table: MetricTable) -> str:
     """Return the sha256 of the values, independent of the order of models, not of metrics."""
-    order = sorted(range(len(table.models)), key=table.models.__getitem__)
-    names = repr([list(table.metrics), [table.models[i] for i in order], list(table.splits)])
-    digest = sha256(names.encode("utf-8", "surrogatepass"))
-    digest.update(table.values[order].astype("<f8").tobytes())
-    if table.by_split is not None:
-        digest.update(table.by_split[:, order].astype("<f8").tobytes())
+    sorted_indices = sorted(range(len(metric_table.models)), key=metric_table.models.__getitem__)
+    sorted_models = [metric_table.models[i] for i in sorted_indices]
+    names_text = repr([list(metric_table.metrics), sorted_models, list(metric_table.splits)])
+    digest = sha256(names_text.encode("utf-8", "surrogatepass"))
+    digest.update(metric_table.values[sorted_indices].astype("<f8").tobytes())
+    if metric_table.by_split is not None:
+        digest.update(metric_table.by_split[:, sorted_indices].astype("<f8").tobytes())
     return digest.hexdigest()
 
 

@@ -92,27 +92,30 @@ def table_baseline(
     options: Mapping[str, Any],
     gates: Gates,
     result: Document,
-    opened: OpenedTable | None,
+    opened_table: OpenedTable | None,
     on_open: OnOpen,
 ) -> Baseline | None:
     """Return the baseline if it is a table, else None.
 
-    function: the public function that computed `result` from `table` and `options`. opened: how the
-    table was read. The same function reads the baseline, with the same options. Where both have
-    a column of ids, changes are computed on their common rows by a joined report; else for
+    function: the public function that computed `result` from `table` and `options`. opened_table:
+    how the table was read. The same function reads the baseline, with the same options. Where both
+    have a column of ids, changes are computed on their common rows by a joined report; else for
     independent rows, with a note on the reason. Raises what reading raises.
     """
-    path = gates.baseline
-    if not isinstance(path, (str, PathLike)) or reading.baseline_kind(path) != "table":
+    baseline = gates.baseline
+    if not isinstance(baseline, (str, PathLike)) or reading.baseline_kind(baseline) != "table":
         return None
+    baseline_path = fspath(baseline)
     refuse_without_rows(result, options)
-    current = ReadResult(result, opened if isinstance(opened, Predictions) else None)
-    earlier = read_table_baseline(function, fspath(path), options, result, on_open)
-    obstacle = join_obstacle(result, current.predictions, earlier.predictions)
+    current_read = ReadResult(
+        result, opened_table if isinstance(opened_table, Predictions) else None
+    )
+    earlier_read = read_table_baseline(function, baseline_path, options, result, on_open)
+    obstacle = join_obstacle(result, current_read.predictions, earlier_read.predictions)
     if is_read_once(table):
         obstacle = "the table came from a pipe"
-    compared = ComparedTables(table, fspath(path), basename(fspath(path)))
-    return baseline_of_rows(compared, current, earlier, options, gates, obstacle)
+    compared_tables = ComparedTables(table, baseline_path, basename(baseline_path))
+    return baseline_of_rows(compared_tables, current_read, earlier_read, options, gates, obstacle)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,37 +128,47 @@ class ComparedTables:
 
 
 def baseline_of_rows(
-    compared: ComparedTables,
-    current: ReadResult,
-    earlier: ReadResult,
+    compared_tables: ComparedTables,
+    current_read: ReadResult,
+    earlier_read: ReadResult,
     options: Mapping[str, Any],
     gates: Gates,
     obstacle: str | None,
 ) -> Baseline:
     """Return the baseline with changes on common rows; obstacle: why these are not joined."""
-    joined = None
+    joined_report = None
     if obstacle is None:
-        tables = {NEW: _only_table(compared.current), OLD: _only_table(compared.earlier)}
-        joined = _joined_report(tables, current, earlier, options, gates)
-    ignored_settings = _settings_of_results(current.document.command.replace("-", "_"))
-    name = compared.name
-    if joined is not None and joined.rows >= SHARED * max(current.rows, earlier.rows):
-        return _paired_baseline(name, joined, current, earlier, ignored_settings)
-    pairing = ""
-    shared: dict[SharedKey, Change] = {}
-    if obstacle is None and joined is None:
+        tables_by_role = {
+            NEW: _only_table(compared_tables.current),
+            OLD: _only_table(compared_tables.earlier),
+        }
+        joined_report = _joined_report(tables_by_role, current_read, earlier_read, options, gates)
+    ignored_settings = _settings_of_results(current_read.document.command.replace("-", "_"))
+    baseline_name = compared_tables.name
+    larger_row_count = max(current_read.rows, earlier_read.rows)
+    if joined_report is not None and joined_report.rows >= SHARED * larger_row_count:
+        return _paired_baseline(
+            baseline_name, joined_report, current_read, earlier_read, ignored_settings
+        )
+    rows_phrase = ""
+    shared_changes: dict[SharedKey, Change] = {}
+    if obstacle is None and joined_report is None:
         obstacle = "they share no id or no model"
-    elif joined is not None:
-        shared = _changes(joined, current, earlier, paired=False)
-        obstacle = f"of {current.rows:,} ids here and {earlier.rows:,} there {joined.rows:,} "
-        obstacle += "are shared"
-        pairing = f" ({obstacle}; not paired)"
+    elif joined_report is not None:
+        shared_changes = _changes(joined_report, current_read, earlier_read, paired=False)
+        obstacle = f"of {current_read.rows:,} ids here and {earlier_read.rows:,} there "
+        obstacle += f"{joined_report.rows:,} are shared"
+        rows_phrase = f" ({obstacle}; not paired)"
         obstacle += "; intervals and p-values account for these"
-    text = f"rows of {name} and of this table are not paired: {obstacle}"
-    notes = (ResultNote("baseline-unpaired", text),)
-    earlier_result = reading.EarlierResult(earlier.document, name, notes)
+    note_text = f"rows of {baseline_name} and of this table are not paired: {obstacle}"
+    notes = (ResultNote("baseline-unpaired", note_text),)
+    earlier_result = reading.EarlierResult(earlier_read.document, baseline_name, notes)
     return Baseline.from_results(
-        current.document, earlier_result, ignored_settings, rows_phrase=pairing, shared=shared
+        current_read.document,
+        earlier_result,
+        ignored_settings,
+        rows_phrase=rows_phrase,
+        shared=shared_changes,
     )
 
 
@@ -181,10 +194,12 @@ def read_table_baseline(
     on_open: OnOpen,
 ) -> ReadResult:
     """Return the result of the baseline, by the same function and options."""
-    usable = {name: value for name, value in options.items() if name not in RESULT_OPTIONS}
+    baseline_options = {
+        name: value for name, value in options.items() if name not in RESULT_OPTIONS
+    }
     if positive := result.parameters.get("positive"):
-        usable["positive"] = positive
-    return read_table(function, [path], usable, on_open)
+        baseline_options["positive"] = positive
+    return read_table(function, [path], baseline_options, on_open)
 
 
 def read_table(
@@ -196,12 +211,14 @@ def read_table(
     """Return the result of a table, and how its predictions were read."""
     opened_tables: list[OpenedTable] = []
 
-    def hear(opened: OpenedTable) -> None:
-        opened_tables.append(opened)
-        on_open(opened)
+    def note_opened(opened_table: OpenedTable) -> None:
+        opened_tables.append(opened_table)
+        on_open(opened_table)
 
-    document = function.compute(table, options, hear, lambda _: "")
-    predictions = [opened for opened in opened_tables if isinstance(opened, Predictions)]
+    document = function.compute(table, options, note_opened, lambda _: "")
+    predictions = [
+        opened_table for opened_table in opened_tables if isinstance(opened_table, Predictions)
+    ]
     return ReadResult(document, predictions[-1] if predictions else None)
 
 
@@ -212,102 +229,117 @@ def _settings_of_results(command: str) -> set[str]:
 
 
 def _paired_baseline(
-    name: str,
-    joined: JoinedReport,
-    current: ReadResult,
-    earlier: ReadResult,
+    baseline_name: str,
+    joined_report: JoinedReport,
+    current_read: ReadResult,
+    earlier_read: ReadResult,
     ignored_settings: set[str],
 ) -> Baseline:
     """Return the baseline with changes on the rows that both tables have."""
-    rows = joined.rows
-    text = f"changes are paired on the {rows:,} shared rows: {earlier.rows - rows:,} of {name} "
-    text += f"and {current.rows - rows:,} of this table are left out"
-    are_left_out = current.rows + earlier.rows > 2 * rows
-    notes = (ResultNote("baseline-rows", text),) if are_left_out else ()
+    shared_count = joined_report.rows
+    unshared_before = earlier_read.rows - shared_count
+    unshared_now = current_read.rows - shared_count
+    note_text = f"changes are paired on the {shared_count:,} shared rows: {unshared_before:,} of "
+    note_text += f"{baseline_name} and {unshared_now:,} of this table are left out"
+    has_unshared_rows = current_read.rows + earlier_read.rows > 2 * shared_count
+    notes = (ResultNote("baseline-rows", note_text),) if has_unshared_rows else ()
     return Baseline.from_results(
-        current.document,
-        reading.EarlierResult(earlier.document, name, notes),
+        current_read.document,
+        reading.EarlierResult(earlier_read.document, baseline_name, notes),
         ignored_settings,
-        rows_phrase=f" on {rows:,} shared rows",
-        shared=_changes(joined, current, earlier, paired=True),
-        changes=_newly_wrong(joined),
+        rows_phrase=f" on {shared_count:,} shared rows",
+        shared=_changes(joined_report, current_read, earlier_read, paired=True),
+        changes=_newly_wrong(joined_report),
     )
 
 
 def join_obstacle(
-    result: Document, now: Predictions | None, then: Predictions | None
+    result: Document, predictions_now: Predictions | None, predictions_before: Predictions | None
 ) -> str | None:
     """Return the reason why the rows of two tables cannot be joined; None if they can be."""
     if result.parameters.get("interval") == "none":
         return "intervals are switched off"
     if result.command not in PAIRED or result.summary.get("target", "positive") != "positive":
         return f"{result.command} has no paired changes"
-    if now is None or then is None:
+    if predictions_now is None or predictions_before is None:
         return "a table of counts has no rows"
-    for predictions in (now, then):
-        name = predictions.files[0].name
+    for predictions in (predictions_now, predictions_before):
+        file_name = predictions.files[0].name
         if len(predictions.files) > 1:
             return "a table has several files"
         if predictions.layout.gathers or predictions.layout.expand is not None:
-            return f"{name} is a {predictions.layout.name} table"
+            return f"{file_name} is a {predictions.layout.name} table"
         if predictions.columns.run is not None:
             return "runs may repeat rows"
-        roles = predictions.roles
-        if predictions.columns.calibrated or roles.turned or roles.percents or roles.log_odds:
+        input_options = predictions.roles
+        if (
+            predictions.columns.calibrated
+            or input_options.turned
+            or input_options.percents
+            or input_options.log_odds
+        ):
             return f"{OPTION}--model{END} changes scores, which a joined table does not"
         if predictions.columns.id is None:
-            return f"{name} has no id column (add {OPTION}--id COLUMN{END})"
-    if now.columns.id != then.columns.id:
-        return f"the id columns are '{now.columns.id}' and '{then.columns.id}'"
+            return f"{file_name} has no id column (add {OPTION}--id COLUMN{END})"
+    id_now = predictions_now.columns.id
+    id_before = predictions_before.columns.id
+    if id_now != id_before:
+        return f"the id columns are '{id_now}' and '{id_before}'"
     return None
 
 
 def _joined_report(
-    tables: Mapping[str, Any],
-    current: ReadResult,
-    earlier: ReadResult,
+    tables_by_role: Mapping[str, Any],
+    current_read: ReadResult,
+    earlier_read: ReadResult,
     options: Mapping[str, Any],
     gates: Gates,
 ) -> JoinedReport | None:
-    """Return a report of the joined tables; None if they share no model or no id."""
-    opened = [read for read in (current.predictions, earlier.predictions) if read is not None]
-    rows_now = reading.rows_by_label(current.document)
-    rows_before = reading.rows_by_label(earlier.document)
+    """Return a report of the joined tables; None if they share no model or no id.
+
+    tables_by_role: the tables, or their files, as new and old.
+    """
+    both_predictions = (current_read.predictions, earlier_read.predictions)
+    opened_tables = [predictions for predictions in both_predictions if predictions is not None]
+    rows_now = reading.rows_by_label(current_read.document)
+    rows_before = reading.rows_by_label(earlier_read.document)
     common_models = [model for model in rows_now if model in rows_before]
     if not common_models:
         return None
     joined_names = [
         {
-            model: word if len(read.columns.models) == 1 else f"{word}:{model}"
+            model: role if len(predictions.columns.models) == 1 else f"{role}:{model}"
             for model in common_models
         }
-        for word, read in zip((NEW, OLD), opened, strict=True)
+        for role, predictions in zip((NEW, OLD), opened_tables, strict=True)
     ]
-    joined_options = _joined_options(opened, options, gates, joined_names)
+    joined_options = _joined_options(opened_tables, options, gates, joined_names)
     joined_options["measure"] += [
         name
         for name in _estimated_measures([rows_now[model] for model in common_models])
         if name not in joined_options["measure"]
     ]
-    old_names = joined_names[1]
+    new_names, old_names = joined_names
     joined_options["reference"] = f"{OLD}{NAMESAKES}"
     if len(common_models) == 1:
         joined_options["reference"] = old_names[common_models[0]]
     try:
         document: Document = PUBLIC_FUNCTIONS["report"].compute(
-            tables, joined_options, lambda _: None, lambda _: ""
+            tables_by_role, joined_options, lambda _: None, lambda _: ""
         )
     except DataError as error:
         codes = {problem.code for problem in error.problems}
         if codes == {UNEQUAL_IDS}:  # no id is in both
             return None
         if codes == {"conflicting-truth"}:
-            ids = str(opened[0].columns.id)
-            words = f"{quote_name(ids)} only numbers the rows of each file; they are two samples"
-            error.readings = (OfferedReading(words, {"ignore": (ids,)}),)
+            id_column = str(opened_tables[0].columns.id)
+            meaning = (
+                f"{quote_name(id_column)} only numbers the rows of each file; they are two samples"
+            )
+            error.readings = (OfferedReading(meaning, {"ignore": (id_column,)}),)
             error.settled = True
         raise
-    return JoinedReport(document, {new: model for model, new in joined_names[0].items()})
+    return JoinedReport(document, {new_name: model for model, new_name in new_names.items()})
 
 
 def _estimated_measures(model_rows: Sequence[Row]) -> list[str]:
@@ -331,135 +363,148 @@ def _has_estimate(cell: Cell) -> bool:
     return isinstance(cell, Estimate) and cell.value is not None
 
 
-def _newly_wrong(joined: JoinedReport) -> list[Row]:
+def _newly_wrong(joined_report: JoinedReport) -> list[Row]:
     """Return the rows that a model predicted correctly in the baseline, and wrongly now."""
     return [
         as_row(
             {
-                "model": joined.names[row["model"]],
+                "model": joined_report.names[row["model"]],
                 "id": str(row["id"]),
                 "truth": row["truth"],
                 "before": row["before"],
                 "after": row["after"],
             }
         )
-        for row in joined.document.tables.get("changes", ())
+        for row in joined_report.document.tables.get("changes", ())
         if row["before"] == row["truth"]
     ]
 
 
 def _joined_options(
-    opened: Sequence[Predictions],
+    opened_tables: Sequence[Predictions],
     options: Mapping[str, Any],
     gates: Gates,
     joined_names: Sequence[Mapping[str, str]],
 ) -> dict[str, Any]:
-    """Return the options of the joined report: on reading, roles, slices and comparisons."""
+    """Return the options of the joined report: on reading, roles, slices and comparisons.
+
+    joined_names: of the new and the old table, the names of its models in the joined table.
+    """
     joined_options = {
         name: options[name] for name in ROW_OPTIONS if options.get(name) not in (None, (), [])
     }
-    columns = opened[0].columns
-    names_now, names_before = ({*read.files[0].columns} for read in opened)
-    slice_columns = [name for name in columns.by if name in names_now | names_before]
+    columns = opened_tables[0].columns
+    columns_now, columns_before = ({*table.files[0].columns} for table in opened_tables)
+    slice_columns = [name for name in columns.by if name in columns_now | columns_before]
     limits_slices = any(limit.compares and limit.slices is not None for limit in gates.limits)
-    if limits_slices and {*slice_columns} <= names_now & names_before:
+    if limits_slices and {*slice_columns} <= columns_now & columns_before:
         joined_options["by"] = options.get("by")
         slice_columns = []
     # other columns would be models in the joined table
-    unused = sorted((names_now | names_before) - _columns_with_roles(opened))
-    ignored = [*as_list(options.get("ignore")), *slice_columns, *unused]
-    compared = [limit.metric for limit in gates.limits if limit.compares]
-    measures = dict.fromkeys([*as_list(options.get("measure")), *compared])
+    unused_columns = sorted((columns_now | columns_before) - _columns_with_roles(opened_tables))
+    ignored_columns = [*as_list(options.get("ignore")), *slice_columns, *unused_columns]
+    compared_measures = [limit.metric for limit in gates.limits if limit.compares]
+    requested_measures = dict.fromkeys([*as_list(options.get("measure")), *compared_measures])
     return joined_options | {
-        "ignore": [*dict.fromkeys(ignored)],
+        "ignore": [*dict.fromkeys(ignored_columns)],
         "threshold": _joined_thresholds(options.get("threshold"), joined_names),
-        "measure": [measure for measure in measures if _is_measure_of_report(measure)],
+        "measure": [measure for measure in requested_measures if _is_measure_of_report(measure)],
         "join": columns.id,
         "id": None,
         "missing": "drop",
-        "model": [name for names in joined_names for name in names.values()],
+        "model": [name for names_by_model in joined_names for name in names_by_model.values()],
         "list_changes": MOST_CHANGES,
     }
 
 
-def _columns_with_roles(opened: Sequence[Predictions]) -> set[str | None]:
+def _columns_with_roles(opened_tables: Sequence[Predictions]) -> set[str | None]:
     """Return the columns of models, and those that are constant or have one value a row."""
-    roles: set[str | None] = set()
-    for read in opened:
-        roles |= {*read.columns.constants, *read.columns.row}
-        for model in read.columns.models:
-            roles |= {*model.columns, model.label_column}
-    return roles
+    role_columns: set[str | None] = set()
+    for table in opened_tables:
+        role_columns |= {*table.columns.constants, *table.columns.row}
+        for model in table.columns.models:
+            role_columns |= {*model.columns, model.label_column}
+    return role_columns
 
 
 def _joined_thresholds(
-    option: Mapping[str | None, float] | float | None, joined_names: Sequence[Mapping[str, str]]
+    threshold_option: Mapping[str | None, float] | float | None,
+    joined_names: Sequence[Mapping[str, str]],
 ) -> dict[str | None, float]:
     """Return the thresholds of models by their names in the joined table.
 
-    option: the threshold of each model, or of all.
+    threshold_option: the threshold of each model, or of all. joined_names: of the new and the old
+    table, the names of its models in the joined table.
     """
     thresholds: Mapping[str | None, float] = {}
-    if isinstance(option, Mapping):
-        thresholds = option
-    elif option:
-        thresholds = {None: option}
+    if isinstance(threshold_option, Mapping):
+        thresholds = threshold_option
+    elif threshold_option:
+        thresholds = {None: threshold_option}
     joined_thresholds: dict[str | None, float] = {}
     for model, threshold in thresholds.items():
         if model is None:
             joined_thresholds[None] = threshold
             continue
-        for names in joined_names:
-            if model in names:
-                joined_thresholds[names[model]] = threshold
+        for names_by_model in joined_names:
+            if model in names_by_model:
+                joined_thresholds[names_by_model[model]] = threshold
     return joined_thresholds
 
 
 def _changes(
-    joined: JoinedReport, current: ReadResult, earlier: ReadResult, *, paired: bool
+    joined_report: JoinedReport, current_read: ReadResult, earlier_read: ReadResult, *, paired: bool
 ) -> dict[SharedKey, Change]:
     """Return the changes by model, measure (as in results) and slice.
 
-    paired: on the common rows; otherwise on all rows, with errors correlated by the share of common
-    rows. The prevalence always is that of all rows: common rows have the same truth.
+    paired: on the common rows; otherwise on all rows, with errors correlated by the fraction of
+    common rows. The prevalence always is that of all rows: common rows have the same truth.
     """
-    comparisons = joined.document.tables.get("comparisons", ())
-    labels = dict.fromkeys(cast("str | None", row["slice"]) for row in comparisons)
-    rows_now = {label: reading.rows_by_label(current.document, label) for label in labels}
-    rows_before = {label: reading.rows_by_label(earlier.document, label) for label in labels}
-    level = current.document.parameters.get("level") or LEVEL
-    share = joined.rows / math.sqrt(current.rows * earlier.rows)
+    comparisons = joined_report.document.tables.get("comparisons", ())
+    slice_names = dict.fromkeys(cast("str | None", row["slice"]) for row in comparisons)
+    rows_now = {
+        slice_name: reading.rows_by_label(current_read.document, slice_name)
+        for slice_name in slice_names
+    }
+    rows_before = {
+        slice_name: reading.rows_by_label(earlier_read.document, slice_name)
+        for slice_name in slice_names
+    }
+    level = current_read.document.parameters.get("level") or LEVEL
+    shared_fraction = joined_report.rows / math.sqrt(current_read.rows * earlier_read.rows)
     changes = dict[SharedKey, Change]()
     for row in comparisons:
-        model = joined.names.get(row["model"], "")
-        label = cast("str | None", row["slice"])
-        new_values = rows_now[label].get(model, EMPTY_ROW)
-        old_values = rows_before[label].get(model, EMPTY_ROW)
-        metric = _name_in(new_values, row["measure"])
-        if metric is None or not old_values or row["against"] != "reference":
-            continue
+        model = joined_report.names.get(row["model"], "")
+        slice_name = cast("str | None", row["slice"])
+        new_cells = rows_now[slice_name].get(model, EMPTY_ROW)
+        old_cells = rows_before[slice_name].get(model, EMPTY_ROW)
+        measure = _name_in(new_cells, row["measure"])
+        if measure is None or not old_cells or row["against"] != "reference":
+            continue  # only measures of both results are compared, each with its baseline
         change = _change_of_row(row)
-        if not paired or metric == "prevalence":
+        if not paired or measure == "prevalence":
             change = change_of_independent(
-                old_values.get(_name_in(old_values, metric) or ""),
-                new_values[metric],
+                old_cells.get(_name_in(old_cells, measure) or ""),
+                new_cells[measure],
                 level=level,
-                rho=shared_correlation(change, share),
+                rho=shared_correlation(change, shared_fraction),
             )
-        changes[model, metric, label] = change
+        changes[model, measure, slice_name] = change
     return changes
 
 
-def _name_in(values: Mapping[str, Cell], measure: str) -> str | None:
-    """Return the name of a measure among values, which may be another one of its names."""
-    return next((name for name in equivalent_names(measure) if name in values), None)
+def _name_in(cells: Mapping[str, Cell], measure: str) -> str | None:
+    """Return the name of a measure among cells, which may be another one of its names."""
+    return next((name for name in equivalent_names(measure) if name in cells), None)
 
 
 def _change_of_row(row: Row) -> Change:
     """Return the change that a row of comparisons holds."""
-    old, new, difference = (as_estimate(row[name]) for name in ("old", "new", "difference"))
+    old_estimate, new_estimate, difference = (
+        as_estimate(row[name]) for name in ("old", "new", "difference")
+    )
     p_value, rows = (cast("float | None", row[name]) for name in ("p", "rows"))
-    return Change(old, new, difference, p_value, paired=True, rows=rows)
+    return Change(old_estimate, new_estimate, difference, p_value, paired=True, rows=rows)
 
 
 def is_read_once(table: object) -> bool:

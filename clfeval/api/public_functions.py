@@ -20,7 +20,7 @@ from clfeval.api.array_values import (
     column_values,
     flat_values,
     listed_values,
-    no_array_error,
+    polars_series,
     shape_of,
 )
 from clfeval.api.questions import PUBLIC_FUNCTIONS, OnOpen, Steps, compute_or_ask, with_fixes
@@ -44,9 +44,6 @@ from clfeval.tables.source import FRAME
 ARGUMENTS = ("table", "predictions")  # of every public function, by position
 TRUTH, MODEL = "truth", "model"  # names of columns without a name
 MAX_SUM_ERROR = 0.05  # from 1: a larger one is not a sum of probabilities
-WIDEST = 8  # bytes of a number in a table
-NO_TEXT = r"<.* object at 0x"  # of objects that are not written as text
-NO_CELLS = "cmV"  # kinds of arrays: complex, differences of times, records
 MOST = 2.0**53  # above it whole floats are not converted to integers
 # options that take an array in place of a column's name, and the name of its column
 ROLES = {"id": "id", "weight": "weight", "cluster": "cluster", "by": "group", "run": "run"}
@@ -66,20 +63,21 @@ def frame_from_arrays(
     columns: dict[str, Any] = {}
     if predictions is not None:
         table = _truth_values(table)
-        models = _models(table, listed_values(predictions), keywords.get("classes"))
-        truth = str(getattr(table, "name", None) or TRUTH)
-        truth = truth if truth not in models else f"true {truth}"
-        with _values_of(truth):
-            columns = {truth: _integer_classes(table), **models}
-        options["truth"] = truth
+        model_columns = _models(table, listed_values(predictions), keywords.get("classes"))
+        truth_column = str(getattr(table, "name", None) or TRUTH)
+        if truth_column in model_columns:
+            truth_column = f"true {truth_column}"
+        with _values_of(truth_column):
+            columns = {truth_column: _integer_classes(table), **model_columns}
+        options["truth"] = truth_column
         options.setdefault("model", ("*",))  # whatever is given as predictions
     elif isinstance(table, Mapping) and not _is_name(keywords.get("join")) and _holds_arrays(table):
         columns = {str(name): flat_values(str(name), column) for name, column in table.items()}
-    size = len(next(iter(columns.values()))) if columns else _rows(table)
+    row_count = len(next(iter(columns.values()))) if columns else _rows(table)
     arrays_by_role = {
         role: keywords[role]
         for role in ROLES
-        if role in keywords and _holds_rows(keywords[role], size, columns or table)
+        if role in keywords and _holds_rows(keywords[role], row_count, columns or table)
     }
     if arrays_by_role and not columns:
         if _rows(table) is None:
@@ -90,8 +88,10 @@ def frame_from_arrays(
     for role, arrays in arrays_by_role.items():
         role_columns = _role_columns(role, arrays, columns)
         for name, column in role_columns.items():
-            # 'age:4' makes four groups of an array
-            columns[name.partition(":")[0] if role == "by" else name] = column
+            column_name = name
+            if role == "by":  # 'age:4' makes four groups of the array 'age'
+                column_name, _, _ = name.partition(":")
+            columns[column_name] = column
         options[role] = list(role_columns) if role == "by" else next(iter(role_columns))
     return (_frame(columns), options) if columns else (table, keywords)
 
@@ -100,11 +100,14 @@ def _role_columns(role: str, arrays: object, columns: Mapping[str, Any]) -> dict
     """Return the arrays of a role as columns, with names that the other columns do not have."""
     role_columns = {}
     for array_name, array in _by_name(arrays).items():
-        name = str(array_name or ROLES[role])
-        if "IntervalIndex" in repr(getattr(getattr(array, "dtype", 0), "categories", "")):
-            array = array.astype(str)  # as pandas.cut makes them
-        column = flat_values(name, array)
-        role_columns[name if name not in columns else f"{name} ({role})"] = column
+        column_name = str(array_name or ROLES[role])
+        categories = getattr(getattr(array, "dtype", None), "categories", "")
+        if "IntervalIndex" in repr(categories):  # as pandas.cut makes them
+            array = array.astype(str)
+        column = flat_values(column_name, array)
+        if column_name in columns:
+            column_name = f"{column_name} ({role})"
+        role_columns[column_name] = column
     return role_columns
 
 
@@ -137,18 +140,18 @@ def _names(frame: Any) -> list[Any]:
 
 def _columns(frame: Any) -> dict[Any, Any]:
     """Return the columns of a frame by name as text; DataError for two of one name."""
-    names = _names(frame)
-    repeated = [name for name, times in Counter(map(str, names)).items() if times > 1]
-    if repeated:
+    column_names = _names(frame)
+    repeated_names = [name for name, count in Counter(map(str, column_names)).items() if count > 1]
+    if repeated_names:
         message = "two columns have this name"
-        raise DataError.new(message, "duplicate-column", FRAME, None, repeated[0])
-    return {str(name): frame[name] for name in names}
+        raise DataError.new(message, "duplicate-column", FRAME, column=repeated_names[0])
+    return {str(name): frame[name] for name in column_names}
 
 
 def _is_array(value: object) -> bool:
     """Return whether a value is an array, series or list, not a name, file or frame."""
-    single = isinstance(value, (str, bytes, os.PathLike, Mapping)) or _is_frame(value)
-    return not single and hasattr(type(value), "__len__")
+    is_no_array = isinstance(value, (str, bytes, os.PathLike, Mapping)) or _is_frame(value)
+    return not is_no_array and hasattr(type(value), "__len__")
 
 
 def _holds_arrays(columns: Mapping[Any, Any]) -> bool:
@@ -159,18 +162,21 @@ def _rows(table: Any) -> int | None:
     return len(table) if _is_frame(table) and hasattr(type(table), "__len__") else None
 
 
-def _holds_rows(value: Any, size: int | None, table: Any) -> bool:
-    """Return whether an option holds a value for each row, rather than names of columns."""
+def _holds_rows(value: Any, row_count: int | None, table: Any) -> bool:
+    """Return whether an option holds a value for each row, rather than names of columns.
+
+    table: the table, or its columns by name.
+    """
     if isinstance(value, Mapping):
         return bool(value) and _holds_arrays(value)
     if not _is_array(value):
         return _is_frame(value)
-    if not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value):
+    if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) for name in value):
         return True
-    columns: Any = table
+    column_names: Any = table  # of a mapping: its keys
     if not isinstance(table, Mapping):
-        columns = [] if _rows(table) is None else _names(table)
-    return len(value) == size and not {*value} <= {*columns}
+        column_names = [] if _rows(table) is None else _names(table)
+    return len(value) == row_count and not {*value} <= {*column_names}
 
 
 @contextmanager
@@ -183,99 +189,117 @@ def _values_of(name: str) -> Iterator[None]:
     except (Exception, pl.exceptions.PanicException) as error:
         message = f"these values cannot be read: {first_line_of(error)}"
         hint = "give texts or numbers: a list or an array of one type"
-        raise DataError.new(message, "bad-type", FRAME, None, name, hint=hint) from error
+        raise DataError.new(message, "bad-type", FRAME, column=name, hint=hint) from error
 
 
-def _integer_classes(values: Any) -> Any:
+def _integer_classes(classes: Any) -> Any:
     """Return whole floats as integers, so that classes 0.0 and 1.0 are named 0 and 1."""
-    if type(values).__module__.partition(".")[0] == "polars" and not values.dtype.is_float():
-        return values
-    numbers = np.asarray(values)
+    if type(classes).__module__.partition(".")[0] == "polars" and not classes.dtype.is_float():
+        return classes
+    numbers = np.asarray(classes)
     if numbers.dtype.kind != "f" or not (np.abs(numbers.astype(np.float64)) < MOST).all():
-        return values
-    return numbers.astype(np.int64) if (numbers == np.floor(numbers)).all() else values
+        return classes
+    return numbers.astype(np.int64) if (numbers == np.floor(numbers)).all() else classes
 
 
-def _truth_values(truth: Values) -> Values:
+def _truth_values(true_classes: Values) -> Values:
     """Return the true classes of the first of two arguments; UsageError if it has none."""
-    truth = listed_values(truth)
-    if _is_frame(truth) and len(_names(truth)) == 1:
-        truth = truth[_names(truth)[0]]
-    if not _is_array(truth):
+    true_classes = listed_values(true_classes)
+    if _is_frame(true_classes) and len(_names(true_classes)) == 1:
+        true_classes = true_classes[_names(true_classes)[0]]
+    if not _is_array(true_classes):
         message = "the first of two arguments must be an array of true classes"
         raise UsageError.new(
             message, "bad-option", hint="use report(y_true, y_prob) or report(table)"
         )
-    return flat_values(Y_TRUE, truth)
+    return flat_values(Y_TRUE, true_classes)
 
 
-def _models(truth: object, predictions: object, classes: object) -> dict[str, Any]:
-    """Return the columns of models by name, `model:class` for class probabilities."""
-    models = predictions
-    if _is_frame(models) and {*map(str, _names(models))} != {*map(as_text, _classes(truth))}:
-        models = _columns(models)
-    if not isinstance(models, Mapping):
-        models = {str(getattr(models, "name", None) or MODEL): models}
+def _models(true_classes: object, predictions: object, class_order: object) -> dict[str, Any]:
+    """Return the columns of models by name, `model:class` for class probabilities.
+
+    class_order: the classes of probabilities, in the order of their columns; None: sorted.
+    """
+    predictions_by_model = predictions
+    if _is_frame(predictions):
+        column_names = {*map(str, _names(predictions))}
+        # a frame with a column for each class holds class probabilities of one model
+        if column_names != {*map(as_text, _classes(true_classes))}:
+            predictions_by_model = _columns(predictions)
+    if not isinstance(predictions_by_model, Mapping):
+        model = str(getattr(predictions_by_model, "name", None) or MODEL)
+        predictions_by_model = {model: predictions_by_model}
     columns: dict[str, Any] = {}
-    for name, column in models.items():
-        if hasattr(column, "predict"):
+    for model, model_predictions in predictions_by_model.items():
+        if hasattr(model_predictions, "predict"):
             hint = "give its predictions: model.predict_proba(X)"
-            raise UsageError.new(f"'{name}' is a model, not an array", "no-input", hint=hint)
-        values = column_values(str(name), listed_values(column))
-        with _values_of(str(name)):
-            columns |= _model_columns(str(name), truth, values, classes)
+            raise UsageError.new(f"'{model}' is a model, not an array", "no-input", hint=hint)
+        model_values = column_values(str(model), listed_values(model_predictions))
+        with _values_of(str(model)):
+            columns |= _model_columns(str(model), true_classes, model_values, class_order)
     if not columns:
         raise bad_option("there are no predictions", "give y_prob, or models by name: {'a': p1}")
     return columns
 
 
-def _model_columns(name: str, truth: Any, values: Any, classes: Any) -> dict[str, Any]:
+def _model_columns(
+    model: str, true_classes: Any, model_values: Any, class_order: Any
+) -> dict[str, Any]:
     """Return the column of a model, or its columns of class probabilities, by name."""
-    shape = shape_of(name, values)
+    shape = shape_of(model, model_values)
     if len(shape) != 2 or shape[1] == 1:
-        return {name: _integer_classes(flat_values(name, values))}
-    labels = _labels(name, truth, values, classes)
-    return {f"{name}:{label}": np.asarray(values)[:, i] for i, label in enumerate(labels)}
+        return {model: _integer_classes(flat_values(model, model_values))}
+    class_labels = _labels(model, true_classes, model_values, class_order)
+    return {
+        f"{model}:{label}": np.asarray(model_values)[:, i] for i, label in enumerate(class_labels)
+    }
 
 
-def _labels(name: str, truth: Any, values: Any, classes: Any) -> Sequence[Any]:
+def _labels(model: str, true_classes: Any, probabilities: Any, class_order: Any) -> Sequence[Any]:
     """Return the classes of probability columns, in order; UsageError for a wrong shape."""
-    shape = np.shape(values)
-    true_classes = _classes(truth)
-    is_two_class = shape == (len(truth), 2) and len(true_classes) == 2
-    sums = np.asarray(values, dtype=float).sum(axis=1) if is_two_class else np.ones(1)
+    shape = np.shape(probabilities)
+    distinct_classes = _classes(true_classes)
+    has_two_classes = shape == (len(true_classes), 2) and len(distinct_classes) == 2
+    row_sums = np.asarray(probabilities, dtype=float).sum(axis=1) if has_two_classes else np.ones(1)
+    has_wrong_sum = np.abs(row_sums - 1) > MAX_SUM_ERROR
     # most rows, as some may have to be renormalized
-    if shape[0] != len(truth) or np.mean(np.abs(sums - 1) > MAX_SUM_ERROR) > 0.5:
-        message = f"'{name}' has shape {shape}, wrong for class probabilities of {len(truth):,} "
+    if shape[0] != len(true_classes) or np.mean(has_wrong_sum) > 0.5:
+        message = (
+            f"'{model}' has shape {shape}, wrong for class probabilities of {len(true_classes):,} "
+        )
         message += "rows"
         hint = "give models by name: {'a': p1, 'b': p2}; class probabilities sum to 1"
         raise UsageError.new(message, "bad-option", hint=hint)
-    if _is_frame(values) and {*map(str, _names(values))} & {*map(as_text, true_classes)}:
-        return _names(values)
-    labels = sorted(true_classes) if classes is None else list(classes)
-    if len(labels) != shape[1]:
-        message = f"'{name}' has {shape[1]} columns of probabilities"
-        message += f", but there are {len(labels)} classes: {list_names(map(str, labels))}"
+    if _is_frame(probabilities):
+        column_names = {*map(str, _names(probabilities))}
+        if column_names & {*map(as_text, distinct_classes)}:  # it names the class of each column
+            return _names(probabilities)
+    class_labels = sorted(distinct_classes) if class_order is None else list(class_order)
+    if len(class_labels) != shape[1]:
+        message = f"'{model}' has {shape[1]} columns of probabilities"
+        message += (
+            f", but there are {len(class_labels)} classes: {list_names(map(str, class_labels))}"
+        )
         hint = "name the classes in the order of the columns: classes=list(model.classes_)"
-        if len(labels) > shape[1]:
+        if len(class_labels) > shape[1]:
             hint = "give one column for each class, in the order of model.classes_"
         raise UsageError.new(message, "bad-option", hint=hint)
-    return [as_text(label) for label in labels]
+    return [as_text(label) for label in class_labels]
 
 
-def _classes(truth: object) -> set[Any]:
-    return set(np.asarray(truth).tolist())
+def _classes(true_classes: object) -> set[Any]:
+    return set(np.asarray(true_classes).tolist())
 
 
 def _frame(columns: Mapping[str, Any]) -> Any:
     """Return a frame of columns of equal length, by position rather than by pandas index."""
-    sizes = dict[str, int]()
+    lengths_by_name = dict[str, int]()
     for name, column in columns.items():
         with _values_of(name):
-            sizes[name] = len(column)
-    if len(set(sizes.values())) > 1:
-        lengths = ", ".join(f"{name} {n:,}" for name, n in sizes.items())
-        message = f"arrays differ in length: {lengths}"
+            lengths_by_name[name] = len(column)
+    if len(set(lengths_by_name.values())) > 1:
+        lengths_text = ", ".join(f"{name} {length:,}" for name, length in lengths_by_name.items())
+        message = f"arrays differ in length: {lengths_text}"
         hint = "give one value per row, in the same order"
         raise UsageError.new(message, "bad-option", hint=hint)
     if any(type(column).__module__.startswith("pandas") for column in columns.values()):
@@ -283,71 +307,31 @@ def _frame(columns: Mapping[str, Any]) -> Any:
 
         arrays = columns.values()
         _refuse_reordered_index([array for array in arrays if isinstance(array, pd.Series)])
-        cells = {}
+        pandas_columns = {}
         for name, array in columns.items():
             with _values_of(name):
                 name.encode()
-                cells[name] = pd.Series(getattr(array, "array", array), copy=False)
-        return pd.DataFrame(cells)
-    series = {}
-    for name, values in columns.items():
+                pandas_columns[name] = pd.Series(getattr(array, "array", array), copy=False)
+        return pd.DataFrame(pandas_columns)
+    polars_columns = {}
+    for name, column in columns.items():
         with _values_of(name):
-            series[name] = _series(name, values)
-    return pl.DataFrame(series)
+            polars_columns[name] = polars_series(name, column)
+    return pl.DataFrame(polars_columns)
 
 
-def _refuse_reordered_index(series: Sequence[Any]) -> None:
+def _refuse_reordered_index(pandas_series: Sequence[Any]) -> None:
     """Raise UsageError for Series with the same labels of rows in different order."""
-    for column in series[1:]:
-        index = column.index
-        if not index.equals(series[0].index) and index.isin(series[0].index).all():
+    for series in pandas_series[1:]:
+        index = series.index
+        first_index = pandas_series[0].index
+        if not index.equals(first_index) and index.isin(first_index).all():
             message = "the indexes of two Series have the same labels in different order"
             hint = (
                 "if rows belong together by index, give y_prob.loc[y_true.index]; if by "
                 "position, give y_prob.to_numpy()"
             )
             raise UsageError.new(message, "bad-option", hint=hint)
-
-
-def _series(name: str, values: Any) -> Any:
-    """Return an array as a column of polars; DataError for values that no cell of a table holds."""
-    if not isinstance(values, (list, tuple, pl.Series)):
-        array = np.asarray(values)
-        if array.shape[:1] != (len(values),):  # such as a set
-            raise no_array_error(name, values)
-        if array.dtype.kind == "f" and array.dtype.itemsize > WIDEST:
-            array = array.astype(np.float64)
-        if array.dtype.kind in NO_CELLS:
-            raise _no_cells_error(name, array.dtype)
-        if array.dtype.kind == "M":
-            array = _with_known_unit(array)
-        values = array.tolist() if array.dtype == object else array
-    if isinstance(values, (list, tuple)):
-        nested_types = {*map(type, values)} & {list, tuple}
-        if nested_types:  # polars would follow a list that contains itself until it crashes
-            raise _no_cells_error(name, nested_types.pop().__name__)
-    series = pl.Series(name, values, strict=False)
-    if series.dtype.is_nested():
-        raise _no_cells_error(name, series.dtype)
-    if series.dtype == pl.Object:  # such as frozensets: as pandas writes them into a file
-        texts = [as_text(value) for value in values]
-        if any(re.match(NO_TEXT, text) for text in texts if text):
-            raise _no_cells_error(name, type(values[0]).__name__)
-        return pl.Series(name, texts, dtype=pl.String)
-    return series
-
-
-def _with_known_unit(times: Any) -> Any:
-    """Return times of numpy with a unit that polars has, in which they are exact."""
-    unit = np.datetime_data(times.dtype)[0]
-    coarse = {**dict.fromkeys(("generic", "Y", "M", "W"), "D"), **dict.fromkeys("hms", "ms")}
-    return times.astype(f"M8[{coarse[unit]}]") if unit in coarse else times
-
-
-def _no_cells_error(name: str, dtype: object) -> DataError:
-    message = f"holds values of type {dtype}, which are not texts, numbers or dates"
-    hint = "convert them, for example [str(value) for value in values]"
-    return DataError.new(message, "bad-type", FRAME, None, name, hint=hint)
 
 
 USAGE = """
@@ -411,24 +395,28 @@ def public_function(steps: Steps) -> Callable[..., Document]:
         options = command.options()
         _refuse_models(steps.__name__, tables)
         try:
-            bound = signature.bind(*tables, on_open=on_open, **keywords)
+            bound_arguments = signature.bind(*tables, on_open=on_open, **keywords)
         except TypeError as error:
             hint = _hint_on_keywords(steps.__name__, keywords, signature)
             raise TypeError(f"{steps.__name__}() {error}{hint}") from None
         dialect = replace(PYTHON, arrays=_options_with_arrays(keywords))
         try:
-            listener = _OpenedTables(on_open)
-            table, predictions = map(bound.arguments.get, ARGUMENTS)
-            values = {name: value for name, value in keywords.items() if name not in ARGUMENTS}
-            table, values = frame_from_arrays(table, predictions, values)
-            if predictions is not None and "source" in signature.parameters:
-                values = {"source": "predictions", **values}  # mlcps reads metrics by default
-            write_call = partial(_python_call, steps.__name__, options, values)
-            document = compute_or_ask(command, steps, table, values, listener, write_call)
+            opened_tables = _OpenedTables(on_open)
+            table, predictions = map(bound_arguments.arguments.get, ARGUMENTS)
+            option_values = {
+                name: value for name, value in keywords.items() if name not in ARGUMENTS
+            }
+            table, option_values = frame_from_arrays(table, predictions, option_values)
+            if predictions is not None and "source" in signature.parameters:  # that of mlcps
+                option_values = {"source": "predictions", **option_values}
+            write_call = partial(_python_call, steps.__name__, options, option_values)
+            document = compute_or_ask(
+                command, steps, table, option_values, opened_tables, write_call
+            )
             result = _in_python(document, options, dialect)
             if predictions is not None:
                 return result
-            return listener.with_source(result, table, values)
+            return opened_tables.with_source(result, table, option_values)
         except ClfevalError as error:
             fill_error(error, options, dialect)
             raise
@@ -436,13 +424,10 @@ def public_function(steps: Steps) -> Callable[..., Document]:
     @cache
     def describe() -> Any:
         command = command_of(steps.__name__)
-        options = command.options()
-        lines = []
-        for option in options:
-            text = fill_text(f"    {option.name}: {option.opt.help}", options, PYTHON)
-            lines.append(re.sub(r"([;,]) repeat", r"\1 or several", text))
         usage = USAGE.replace("NAME(", f"{call.__name__}(")
-        public.__doc__ = "\n".join([cleandoc(steps.__doc__ or ""), usage, "Keywords:", *lines])
+        purpose = cleandoc(steps.__doc__ or "")
+        keyword_lines = _keyword_lines(command.options())
+        public.__doc__ = "\n".join([purpose, usage, "Keywords:", *keyword_lines])
         public.__signature__ = signature_of(command)
         return public
 
@@ -455,6 +440,15 @@ def public_function(steps: Steps) -> Callable[..., Document]:
     public.describe = describe
     PUBLIC_FUNCTIONS[steps.__name__] = public
     return call
+
+
+def _keyword_lines(options: Sequence[Option]) -> list[str]:
+    """Return the lines of a documentation on the keywords, one for each option."""
+    keyword_lines = []
+    for option in options:
+        help_text = fill_text(f"    {option.name}: {option.opt.help}", options, PYTHON)
+        keyword_lines.append(re.sub(r"([;,]) repeat", r"\1 or several", help_text))
+    return keyword_lines
 
 
 class _OpenedTables:
@@ -472,12 +466,15 @@ class _OpenedTables:
 
     def with_source(self, result: Result, table: object, options: Mapping[str, Any]) -> Result:
         """Return a result with what it was computed from; no table in memory that has no ids."""
-        predictions = [opened for opened in self.tables if isinstance(opened, Predictions)]
-        has_ids = any(opened.columns.id is not None for opened in predictions)
+        opened_predictions = [
+            predictions for predictions in self.tables if isinstance(predictions, Predictions)
+        ]
+        has_ids = any(predictions.columns.id is not None for predictions in opened_predictions)
         files = table if isinstance(table, (list, tuple)) else [table]
         is_in_files = all(isinstance(file, (str, os.PathLike)) for file in files)
         function = result.command.replace("-", "_")
-        source = ResultSource(function, table if has_ids or is_in_files else None, options)
+        is_readable = has_ids or is_in_files
+        source = ResultSource(function, table if is_readable else None, options)
         object.__setattr__(result, "source", source)
         return result
 
@@ -497,22 +494,31 @@ def _refuse_models(function: str, tables: Sequence[object]) -> None:
 
 def _hint_on_keywords(function: str, keywords: Mapping[str, Any], signature: Signature) -> str:
     """Return what to use instead of an unknown keyword, or how the function is called."""
-    unknown = next((name for name in keywords if name not in signature.parameters), None)
-    if unknown is None:
+    unknown_keyword = next(
+        (keyword for keyword in keywords if keyword not in signature.parameters), None
+    )
+    if unknown_keyword is None:
         return f"; {function}(y_true, y_prob) or (table, truth='outcome')"
     options = command_of(function).options()
-    meant = fill_text(MEANT.get(f"--{unknown.replace('_', '-')}", ""), options, PYTHON)
-    if use := ELSEWHERE.get(unknown, meant):
-        return f"; use {use}"
-    similar = suggestion(unknown, [*signature.parameters]) if unknown else None
-    return f"; {similar}" if similar else ""
+    meant_phrase = fill_text(
+        MEANT.get(f"--{unknown_keyword.replace('_', '-')}", ""), options, PYTHON
+    )
+    if replacement := ELSEWHERE.get(unknown_keyword, meant_phrase):
+        return f"; use {replacement}"
+    # a keyword may be an empty text, which nothing is similar to
+    similar_keyword = (
+        suggestion(unknown_keyword, [*signature.parameters]) if unknown_keyword else None
+    )
+    return f"; {similar_keyword}" if similar_keyword else ""
 
 
 def _in_python(result: Document, options: Sequence[Option], dialect: Dialect) -> Result:
     """Return a result with its texts filled for Python."""
-    filled = fill_result(limit_answer(result), lambda text: fill_text(text, options, dialect))
-    methods = {name: _as_result(document) for name, document in filled.methods.items()}
-    return _as_result(replace(filled, methods=methods))
+    filled_result = fill_result(
+        limit_answer(result), lambda text: fill_text(text, options, dialect)
+    )
+    methods = {name: _as_result(document) for name, document in filled_result.methods.items()}
+    return _as_result(replace(filled_result, methods=methods))
 
 
 def _as_result(result: Document) -> Result:
@@ -520,13 +526,18 @@ def _as_result(result: Document) -> Result:
 
 
 def _python_call(
-    name: str, options: Sequence[Option], values: Mapping[str, Any], fixes: Mapping[str, Any]
+    function_name: str,
+    options: Sequence[Option],
+    option_values: Mapping[str, Any],
+    fixes: Mapping[str, Any],
 ) -> str:
     """Write the Python call with fixes added to the values of options."""
-    names = {option.name for option in options}
-    keywords = with_fixes(values, fixes)
-    words = [f"{key}={_bare_value(keywords[key])!r}" for key in fixes if key in names]
-    return f"clfeval.{name}(..., {', '.join(words)})"
+    option_names = {option.name for option in options}
+    keywords = with_fixes(option_values, fixes)
+    keyword_texts = [
+        f"{key}={_bare_value(keywords[key])!r}" for key in fixes if key in option_names
+    ]
+    return f"clfeval.{function_name}(..., {', '.join(keyword_texts)})"
 
 
 def _bare_value(value: object) -> object:
@@ -538,15 +549,20 @@ def _bare_value(value: object) -> object:
 
 def signature_of(command: Command) -> Signature:
     """Return the signature of a command's public function."""
-    empty, kind = Parameter.empty, Parameter.POSITIONAL_OR_KEYWORD
-    defaults = (None if command.optional else empty, None)
-    tables = [
-        Parameter(name, kind, default=default, annotation=Any)
+    parameter_kind = Parameter.POSITIONAL_OR_KEYWORD
+    table_default = None if command.optional else Parameter.empty
+    defaults = (table_default, None)  # of the table, and of the predictions
+    table_parameters = [
+        Parameter(name, parameter_kind, default=default, annotation=Any)
         for name, default in zip(ARGUMENTS, defaults, strict=True)
     ]
-    on_open = Parameter("on_open", Parameter.KEYWORD_ONLY, default=None, annotation=OnOpen | None)
-    options = map(_parameter, command.options())
-    return Signature([*tables, *options, on_open], return_annotation=Result)
+    listener_parameter = Parameter(
+        "on_open", Parameter.KEYWORD_ONLY, default=None, annotation=OnOpen | None
+    )
+    option_parameters = map(_parameter, command.options())
+    return Signature(
+        [*table_parameters, *option_parameters, listener_parameter], return_annotation=Result
+    )
 
 
 def _parameter(option: Option) -> Parameter:

@@ -34,54 +34,66 @@ from clfeval.tables.source import FRAME, display_name, reading_pipes_once
 
 def dry_result(
     command: Command,
-    groups: Sequence[object],
-    read: Sequence[OpenedTable],
+    option_groups: Sequence[object],
+    opened_tables: Sequence[OpenedTable],
     error: ClfevalError | None,
     facts: Facts,
 ) -> Document:
     """Return how tables are read, what is ambiguous, and what a command would compute.
 
-    groups: its options. read: empty if a table could not be opened. Tables: `reading`
+    option_groups: its options. opened_tables: empty if a table could not be opened. facts: on the
+    counts, by name. Tables: `reading`
     (column taken why), `ambiguities` (code file row column text hint), `readings`
     (meaning command), `plan` (what value).
     """
-    parts = (error.parts or (error,)) if error else ()
-    doubts = [row for part in parts for row in _question_problems(part)]
-    roles = [role for table in read for role in table.column_roles()]
-    offered: list[Row] = [
-        as_row({"meaning": offer.meaning, "command": offer.command})
-        for offer in (error.readings if error else ())
+    error_parts = (error.parts or (error,)) if error else ()
+    ambiguity_rows = [row for part in error_parts for row in _question_problems(part)]
+    column_roles = [role for opened_table in opened_tables for role in opened_table.column_roles()]
+    offered_rows: list[Row] = [
+        as_row({"meaning": reading.meaning, "command": reading.command})
+        for reading in (error.readings if error else ())
     ]
-    reading: list[Row] = [
-        as_row({"column": role.column, "taken": role.role, "why": role.why}) for role in roles
+    reading_rows: list[Row] = [
+        as_row({"column": role.column, "taken": role.role, "why": role.why})
+        for role in column_roles
     ]
-    pairs = [(group, option) for group in groups for option in changed_options(group)]
-    changed = {
-        f"{OPTION}{option.flag}{END}": _shell_value(option, getattr(group, option.field))
-        for group, option in pairs
+    changed_pairs = [
+        (option_group, option)
+        for option_group in option_groups
+        for option in changed_options(option_group)
+    ]
+    changed_texts = {
+        f"{OPTION}{option.flag}{END}": _shell_value(option, getattr(option_group, option.field))
+        for option_group, option in changed_pairs
     }
-    plan: list[Row] = [
-        as_row({"what": name, "value": str(value)}) for name, value in {**facts, **changed}.items()
+    plan_rows: list[Row] = [
+        as_row({"what": fact_name, "value": str(value)})
+        for fact_name, value in {**facts, **changed_texts}.items()
     ]
     answer = Answer("readable", f"Nothing is ambiguous: {command.name} can evaluate this table.")
     if error:
-        text = f"Resolve {format_count(len(parts), 'problem')} before {command.name} can run."
+        text = f"Resolve {format_count(len(error_parts), 'problem')} before {command.name} can run."
         answer = Answer("ambiguous", text)
     return Document(
         command=DRY_RUN,
         signature=f"cmd:{DRY_RUN}|of:{command.name}|clfeval:{__version__}",
         inputs=(),
         parameters={"of": command.name, "offer": error and error.offer},
-        summary={"ambiguities": len(parts)},
-        tables={"reading": reading, "ambiguities": doubts, "readings": offered, "plan": plan},
+        summary={"ambiguities": len(error_parts)},
+        tables={
+            "reading": reading_rows,
+            "ambiguities": ambiguity_rows,
+            "readings": offered_rows,
+            "plan": plan_rows,
+        },
         answer=(answer,),
     )
 
 
 def _question_problems(part: ClfevalError) -> Iterator[Row]:
     """Yield the first problems of an error, and the number of further ones by code."""
-    printed = part.problems[:MAX_PRINTED_PROBLEMS]
-    for problem in printed:
+    printed_problems = part.problems[:MAX_PRINTED_PROBLEMS]
+    for problem in printed_problems:
         yield as_row(
             {
                 "code": problem.code,
@@ -92,14 +104,15 @@ def _question_problems(part: ClfevalError) -> Iterator[Row]:
                 "hint": part.hint,
             }
         )
-    for code, left in (part.totals - Counter(problem.code for problem in printed)).items():
+    printed_counts = Counter(problem.code for problem in printed_problems)
+    for code, unprinted_count in (part.totals - printed_counts).items():
         yield as_row(
             {
                 "code": code,
                 "file": None,
                 "row": None,
                 "column": None,
-                "text": f"and {left:,} more",
+                "text": f"and {unprinted_count:,} more",
                 "hint": None,
             }
         )
@@ -192,40 +205,44 @@ def compute_or_ask(
     `steps` reads, yields a `PreparedResult`, and closes what it opened. truth: with the digest
     of truth, which may need one more pass.
     """
-    opening = contextmanager(steps)
-    with ExitStack() as stack:
-        stack.enter_context(reading_pipes_once())
-        stack.enter_context(remembering_profiles())
-        opened: list[OpenedTable] = []
+    open_steps = contextmanager(steps)
+    with ExitStack() as open_files:
+        open_files.enter_context(reading_pipes_once())
+        open_files.enter_context(remembering_profiles())
+        opened_tables: list[OpenedTable] = []
         option_groups = command.build_groups(options)
         dry_run = option_groups[0].dry_run
 
-        def hear(read: OpenedTable) -> None:
-            opened.append(read)
+        def note_opened(opened_table: OpenedTable) -> None:
+            opened_tables.append(opened_table)
             if not dry_run:
-                on_open(read)
+                on_open(opened_table)
 
         try:
-            ready = stack.enter_context(opening(table, *option_groups, hear))
+            prepared = open_files.enter_context(open_steps(table, *option_groups, note_opened))
         except ClfevalError as error:
-            questions = Questions(command, opening, table, options, opened)
-            combined = questions.collect(error)
-            combined.add_commands(offer)
+            questions = Questions(command, open_steps, table, options, opened_tables)
+            combined_error = questions.collect(error)
+            combined_error.add_commands(offer)
             if dry_run and isinstance(error, DataError):
-                return dry_result(command, option_groups[1:], opened[-1:], combined, {})
-            raise combined from error.__cause__
+                return dry_result(
+                    command, option_groups[1:], opened_tables[-1:], combined_error, {}
+                )
+            raise combined_error from error.__cause__
         if dry_run:
-            return dry_result(command, option_groups[1:], opened[-1:], None, ready.facts)
+            return dry_result(command, option_groups[1:], opened_tables[-1:], None, prepared.facts)
         try:
-            result = ready.result()
+            result = prepared.result()
         except ClfevalError as error:
             if not error.readings:
                 raise
-            questions = Questions(command, opening, table, options, opened, to_the_end=True)
-            combined = questions.collect(error)
-            combined.add_commands(offer)
-            raise combined from error.__cause__
-        return replace(result, truth=ready.truth()) if truth else result
+            questions = Questions(
+                command, open_steps, table, options, opened_tables, to_the_end=True
+            )
+            combined_error = questions.collect(error)
+            combined_error.add_commands(offer)
+            raise combined_error from error.__cause__
+        return replace(result, truth=prepared.truth()) if truth else result
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,48 +260,73 @@ class Questions:
     opened: list[OpenedTable]
     to_the_end: bool = False
 
-    def collect(self, first: ClfevalError) -> ClfevalError:
+    def collect(self, first_error: ClfevalError) -> ClfevalError:
         """Return the error with all problems of the table, and its readings with their options."""
-        chain = self._mend(first, {})
-        if not chain.readings:
-            return self._combined(chain.errors, chain.fixes, settled=chain.settled)
-        tried = [self._try_reading(reading, chain.fixes) for reading in chain.readings]
+        mended_chain = self._mend(first_error, {})
+        if not mended_chain.readings:
+            return self._combined(
+                mended_chain.errors, mended_chain.fixes, settled=mended_chain.settled
+            )
+        readings_by_answer = [
+            self._try_reading(reading, mended_chain.fixes) for reading in mended_chain.readings
+        ]
         # of each answer the first reading, then of each the second
-        in_turn = [attempt for row in zip_longest(*tried) for attempt in row if attempt is not None]
-        offered = [attempt for attempt in in_turn if not attempt.is_refused]
-        if any(attempt.settled for attempt in offered):
-            offered = [attempt for attempt in offered if not attempt.is_doubtful]
-        if not offered:
-            return self._combined([*chain.errors, *in_turn[0].errors], chain.fixes, settled=False)
-        settled = all(attempt.settled for attempt in offered[:MOST_OFFERED])
-        left = [] if settled else list(offered[0].errors)
-        error = self._combined([*chain.errors, *left], chain.fixes, settled=settled)
-        error.readings = tuple(attempt.reading for attempt in offered[:MOST_OFFERED])
-        error.further = chain.further or _count_of_others(offered[MOST_OFFERED:])
+        tried_readings = [
+            tried_reading
+            for readings_of_rank in zip_longest(*readings_by_answer)
+            for tried_reading in readings_of_rank
+            if tried_reading is not None
+        ]
+        offered_readings = [
+            tried_reading for tried_reading in tried_readings if not tried_reading.is_refused
+        ]
+        if any(tried_reading.settled for tried_reading in offered_readings):
+            offered_readings = [
+                tried_reading for tried_reading in offered_readings if not tried_reading.is_doubtful
+            ]
+        if not offered_readings:
+            return self._combined(
+                [*mended_chain.errors, *tried_readings[0].errors], mended_chain.fixes, settled=False
+            )
+        listed_readings = offered_readings[:MOST_OFFERED]
+        is_settled = all(tried_reading.settled for tried_reading in listed_readings)
+        unsettled_errors = [] if is_settled else list(offered_readings[0].errors)
+        error = self._combined(
+            [*mended_chain.errors, *unsettled_errors], mended_chain.fixes, settled=is_settled
+        )
+        error.readings = tuple(tried_reading.reading for tried_reading in listed_readings)
+        error.further = mended_chain.further or _count_of_others(offered_readings[MOST_OFFERED:])
         return error
 
-    def _mend(self, first: ClfevalError, options: Mapping[str, Any]) -> MendedChain:
-        """Apply fixes one after the other, until a reading is asked for or nothing is left."""
-        fixes = dict(options)
-        errors = [first]
-        messages = {str(first)}
-        last = first
-        settled = False
-        while not last.readings and self._fixes_of(last) and len(messages) < MOST:
-            fixes = with_fixes(fixes, self._fixes_of(last))
+    def _mend(self, first_error: ClfevalError, reading_options: Mapping[str, Any]) -> MendedChain:
+        """Apply fixes one after the other, until a reading is asked for or nothing is left.
+
+        reading_options: those of the reading, which stay where a fix does not help.
+        """
+        fixes = dict(reading_options)
+        errors = [first_error]
+        messages = {str(first_error)}
+        last_error = first_error
+        is_settled = False
+        while not last_error.readings and self._fixes_of(last_error) and len(messages) < MOST:
+            fixes = with_fixes(fixes, self._fixes_of(last_error))
             error = self._open(fixes)
             if error is None:
-                settled = True
+                is_settled = True
                 break
             code = error.problems[0].code
-            excluded = code == "bad-option" and "ignore" in self._fixes_of(last)
-            if str(error) in messages or code in NOTHING or excluded:
-                fixes = {k: v for k, v in fixes.items() if k not in last.fixes or k in options}
+            is_excluded = code == "bad-option" and "ignore" in self._fixes_of(last_error)
+            if str(error) in messages or code in NOTHING or is_excluded:
+                fixes = {
+                    name: value
+                    for name, value in fixes.items()
+                    if name not in last_error.fixes or name in reading_options
+                }
                 break  # the fix did not resolve it
             messages.add(str(error))
             errors.append(error)
-            last = error
-        return MendedChain(fixes, errors, settled, last.readings, last.further)
+            last_error = error
+        return MendedChain(fixes, errors, is_settled, last_error.readings, last_error.further)
 
     def _try_reading(
         self, reading: OfferedReading, fixes: Mapping[str, Any], depth: int = 0
@@ -292,31 +334,33 @@ class Questions:
         """Return a reading with the options that it needs further, or the readings that it has."""
         if not reading.options.keys() <= self._option_names:
             return []  # the command has no such part
-        options = with_fixes(fixes, reading.options)
-        error = self._open(options)
+        reading_options = with_fixes(fixes, reading.options)
+        error = self._open(reading_options)
         if error is None:
-            return [TriedReading(replace(reading, options=options), (), settled=True)]
-        chain = self._mend(error, options)
-        if chain.readings and depth < 2:
+            return [TriedReading(replace(reading, options=reading_options), (), settled=True)]
+        mended_chain = self._mend(error, reading_options)
+        if mended_chain.readings and depth < 2:
             return [
-                tried
-                for further in chain.readings
-                for tried in self._try_reading(
-                    replace(further, meaning=f"{reading.meaning}; {further.meaning}"),
-                    chain.fixes,
+                tried_reading
+                for next_reading in mended_chain.readings
+                for tried_reading in self._try_reading(
+                    replace(next_reading, meaning=f"{reading.meaning}; {next_reading.meaning}"),
+                    mended_chain.fixes,
                     depth + 1,
                 )
             ]
-        mended = replace(reading, options=chain.fixes)
-        return [TriedReading(mended, tuple(chain.errors), settled=chain.settled)]
+        mended_reading = replace(reading, options=mended_chain.fixes)
+        return [
+            TriedReading(mended_reading, tuple(mended_chain.errors), settled=mended_chain.settled)
+        ]
 
-    def _open(self, options: Mapping[str, Any]) -> ClfevalError | None:
-        """Read the table with further options; return the error, None if there is none."""
+    def _open(self, added_options: Mapping[str, Any]) -> ClfevalError | None:
+        """Read the table with added options; return the error, None if there is none."""
         try:
-            groups = self.command.build_groups(with_fixes(self.options, options))
-            with self.opening(self.table, *groups, self.opened.append) as ready:
+            option_groups = self.command.build_groups(with_fixes(self.options, added_options))
+            with self.opening(self.table, *option_groups, self.opened.append) as prepared:
                 if self.to_the_end:
-                    ready.result()
+                    prepared.result()
                 return None
         except ClfevalError as error:
             return error
@@ -328,32 +372,34 @@ class Questions:
     def _fixes_of(self, error: ClfevalError) -> dict[str, Any]:
         """Return the fixes of an error for this command; one option only if it excludes others."""
         fixes = {name: value for name, value in error.fixes.items() if name in self._option_names}
-        alone = next((name for name in ALONE if name in fixes), None)
-        return fixes if alone is None else {alone: fixes[alone]}
+        excluding_name = next((name for name in ALONE if name in fixes), None)
+        return fixes if excluding_name is None else {excluding_name: fixes[excluding_name]}
 
     def _combined(
         self, errors: Sequence[ClfevalError], fixes: Mapping[str, Any], *, settled: bool
     ) -> ClfevalError:
         """Return one error with the problems of several; its fixes leave out no rows."""
-        first, *others = errors
-        parts = [first]
-        for error in others:
+        first_error, *other_errors = errors
+        parts = [first_error]
+        for error in other_errors:
             parts += _new_problems(error, parts)
-        combined = first if len(parts) == 1 else type(first).from_errors(parts)
+        combined_error = first_error if len(parts) == 1 else type(first_error).from_errors(parts)
         # no proposal drops rows: the user has to fill in missing values, or to drop their rows
-        combined.settled = settled and "missing" not in fixes
-        combined.fixes = {name: value for name, value in fixes.items() if name != "missing"}
-        combined.readings = ()
-        return combined
+        combined_error.settled = settled and "missing" not in fixes
+        combined_error.fixes = {name: value for name, value in fixes.items() if name != "missing"}
+        combined_error.readings = ()
+        return combined_error
 
 
-def _count_of_others(tried: Sequence[TriedReading]) -> str | None:
+def _count_of_others(other_readings: Sequence[TriedReading]) -> str | None:
     """Return how many readings are not listed, and the options that say them; None if all are."""
-    if not tried:
+    if not other_readings:
         return None
-    names = dict.fromkeys(name for attempt in tried for name in attempt.reading.options)
-    flags = join_texts([f"{OPTION}--{name.replace('_', '-')}{END}" for name in names], 4)
-    return f"{len(tried)} more, with other values of {flags}"
+    option_names = dict.fromkeys(
+        name for tried_reading in other_readings for name in tried_reading.reading.options
+    )
+    flags = join_texts([f"{OPTION}--{name.replace('_', '-')}{END}" for name in option_names], 4)
+    return f"{len(other_readings)} more, with other values of {flags}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,24 +442,33 @@ class TriedReading:
         return any(problem.code in DOUBTFUL for problem in self.problems)
 
 
-def _new_problems(error: ClfevalError, earlier: Sequence[ClfevalError]) -> list[ClfevalError]:
+def _new_problems(
+    error: ClfevalError, earlier_errors: Sequence[ClfevalError]
+) -> list[ClfevalError]:
     """Return an error with the problems of cells not named by earlier errors; or none."""
-    cells = {_problem_cell(problem) for part in earlier for problem in part.problems}
-    lines = {str(problem) for part in earlier for problem in part.problems}
-    fresh = [
-        problem_of_cell
-        for problem_of_cell in error.problems
-        if str(problem_of_cell) not in lines
-        and (problem_of_cell.row is None or _problem_cell(problem_of_cell) not in cells)
+    known_cells = {
+        _problem_cell(problem)
+        for earlier_error in earlier_errors
+        for problem in earlier_error.problems
+    }
+    known_texts = {
+        str(problem) for earlier_error in earlier_errors for problem in earlier_error.problems
+    }
+    new_problems = [
+        new_problem
+        for new_problem in error.problems
+        if str(new_problem) not in known_texts
+        and (new_problem.row is None or _problem_cell(new_problem) not in known_cells)
     ]
-    if error.parts or len(fresh) == len(error.problems):
+    if error.parts or len(new_problems) == len(error.problems):
         return [error]
-    if not fresh and error.hint in [part.hint for part in earlier]:
+    if not new_problems and error.hint in [earlier_error.hint for earlier_error in earlier_errors]:
         return []
-    totals = error.totals - Counter(
-        problem_of_cell.code for problem_of_cell in error.problems if problem_of_cell not in fresh
+    repeated_counts = Counter(
+        problem.code for problem in error.problems if problem not in new_problems
     )
-    return [type(error)(fresh, hint=error.hint, totals=totals)]
+    remaining_totals = error.totals - repeated_counts
+    return [type(error)(new_problems, hint=error.hint, totals=remaining_totals)]
 
 
 def _problem_cell(problem: Problem) -> tuple[str | None, int | None, str | None]:
@@ -422,14 +477,19 @@ def _problem_cell(problem: Problem) -> tuple[str | None, int | None, str | None]
 
 def with_fixes(options: Mapping[str, Any], fixes: Mapping[str, Any]) -> dict[str, Any]:
     """Return options with fixes added: appended to lists and mappings, else replaced."""
-    merged = dict(options)
+    merged_options = dict(options)
     for name, value in fixes.items():
-        earlier = merged.get(name)
+        earlier_value = merged_options.get(name)
         if isinstance(value, tuple):
-            merged[name] = tuple(dict.fromkeys((*as_list(earlier), *value)))
+            merged_options[name] = tuple(dict.fromkeys((*as_list(earlier_value), *value)))
         elif isinstance(value, Mapping):
-            single = {} if earlier is None else {None: earlier}
-            merged[name] = {**(earlier if isinstance(earlier, Mapping) else single), **value}
+            # the key None means all models
+            earlier_mapping: Mapping[Any, Any] = (
+                {} if earlier_value is None else {None: earlier_value}
+            )
+            if isinstance(earlier_value, Mapping):
+                earlier_mapping = earlier_value
+            merged_options[name] = {**earlier_mapping, **value}
         else:
-            merged[name] = value
-    return merged
+            merged_options[name] = value
+    return merged_options

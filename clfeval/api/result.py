@@ -48,8 +48,8 @@ def _in_python(command: str | None = None) -> Iterator[None]:
 
 def _options_of_gates(command: str | None) -> list[Option]:
     """Return the options of gates, and of a command."""
-    options = command_of(command).options() if command in COMMANDS else ()
-    return [*options_of(Gates), *options]
+    command_options = command_of(command).options() if command in COMMANDS else ()
+    return [*options_of(Gates), *command_options]
 
 
 class PrintableGate(Gate):
@@ -117,18 +117,27 @@ class Result(Document):
             raise bad_option(f"backend '{backend}' is not one of {', '.join(get_args(Backend))}")
         if not isinstance(table, (str, type(None))):
             raise bad_option(f"there is no table '{table}'")
-        name = table_or_first(self, table)
-        columns = table_columns(self, name)
-        empty = [name for name, cells in columns.items() if all(cell is None for cell in cells)]
-        texts = text_columns(self, name)
+        table_name = table_or_first(self, table)
+        cells_by_column = table_columns(self, table_name)
+        empty_columns = [
+            column
+            for column, cells in cells_by_column.items()
+            if all(cell is None for cell in cells)
+        ]
+        columns_of_text = text_columns(self, table_name)
         try:
             if backend == "pandas":
-                kinds: Any = {name: float for name in empty if name not in texts}
-                return import_module("pandas").DataFrame(columns).astype(kinds)
+                column_types: Any = {
+                    column: float for column in empty_columns if column not in columns_of_text
+                }
+                return import_module("pandas").DataFrame(cells_by_column).astype(column_types)
             import polars as pl
 
-            kinds = {name: pl.String if name in texts else pl.Float64 for name in empty}
-            frame = pl.DataFrame(columns, schema_overrides=kinds, strict=False)
+            column_types = {
+                column: pl.String if column in columns_of_text else pl.Float64
+                for column in empty_columns
+            }
+            frame = pl.DataFrame(cells_by_column, schema_overrides=column_types, strict=False)
             return frame if backend == "polars" else frame.to_arrow()
         except ImportError as error:
             message = f"backend '{backend}' needs a library that is not installed"
@@ -161,24 +170,25 @@ class Result(Document):
         _check_digits(digits)
         with _in_python():
             table_or_first(self, table)
-            names = [fspath(path) for path in paths]
-            pictures = () if picture is None else (picture,)
-            options = {
+            file_names = [fspath(path) for path in paths]
+            picture_names = () if picture is None else (picture,)
+            picture_options = {
                 "size": accept_size("size", size),
                 "caption": caption,
                 "font": font and fspath(font),
             }
-            request = OutputRequest(table, pictures, digits, options, "recalibrated" in self.extras)
+            has_rows = "recalibrated" in self.extras  # files may hold the rows of the input
+            request = OutputRequest(table, picture_names, digits, picture_options, has_rows)
             with SavedFiles(
-                names,
+                file_names,
                 inputs=[file.name for file in self.inputs],
                 gates=bool(self.gates),
                 command=self.command,
                 request=request,
-            ) as files:
-                for note in files.notes:
+            ) as saved_files:
+                for note in saved_files.notes:
                     warnings.warn(fill_text(note.message, (), PYTHON), stacklevel=2)
-                files.write(self, request)
+                saved_files.write(self, request)
 
     def picture(
         self,
@@ -211,9 +221,9 @@ class Result(Document):
         with _in_python(self.command):
             gates = build_group(Gates, limits)
             baseline = None if self.source is None else result_baseline(self, self.source, gates)
-            evaluated = limit_answer(evaluate_gates(self, gates, baseline))
+            evaluated_result = limit_answer(evaluate_gates(self, gates, baseline))
             fill = partial(fill_text, options=_options_of_gates(self.command), dialect=PYTHON)
-            return GateReport.from_document(fill_result(evaluated, fill))
+            return GateReport.from_document(fill_result(evaluated_result, fill))
 
     def __str__(self) -> str:
         """Render the terminal view without colour."""
@@ -271,15 +281,18 @@ class GateReport(Result):
 
     def __str__(self) -> str:
         """Return the missed gates, or the number of gates met."""
-        changes = [
+        change_sentences = [
             sentence.text for sentence in self.answer if sentence.code.startswith("baseline")
         ]
         options = options_of(Gates)
         fill = partial(fill_text, options=options, dialect=PYTHON)
-        failed = [
+        missed_sentences = [
             f"gate missed: {gate_sentence(gate, fill)}" for gate in self.gates if not gate.passed
         ]
-        return "\n".join(failed + changes) or f"{format_count(len(self.gates), 'gate')} met"
+        return (
+            "\n".join(missed_sentences + change_sentences)
+            or f"{format_count(len(self.gates), 'gate')} met"
+        )
 
     __repr__ = __str__
 
@@ -291,9 +304,9 @@ class GateReport(Result):
 
 def _check_signature() -> Signature:
     """Return the signature of `Result.check`, from the options of gates."""
-    first = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
-    keywords = map(keyword_parameter, options_of(Gates))
-    return Signature([first, *keywords], return_annotation=GateReport)
+    self_parameter = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+    keyword_parameters = map(keyword_parameter, options_of(Gates))
+    return Signature([self_parameter, *keyword_parameters], return_annotation=GateReport)
 
 
 cast("Any", Result.check).__signature__ = _check_signature()

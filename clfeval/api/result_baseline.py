@@ -36,19 +36,21 @@ def result_baseline(result: Document, source: ResultSource, gates: Gates) -> Bas
     baseline = gates.baseline
     if isinstance(baseline, (str, PathLike)):
         return _table_baseline(result, source, fspath(baseline), gates)
-    earlier = getattr(baseline, "source", None)
-    if not isinstance(baseline, Document) or not isinstance(earlier, ResultSource):
+    earlier_source = getattr(baseline, "source", None)
+    if not isinstance(baseline, Document) or not isinstance(earlier_source, ResultSource):
         return None
-    if not (_can_be_read(source) and _can_be_read(earlier)):
+    if not (_can_be_read(source) and _can_be_read(earlier_source)):
         return None
-    current, is_changed = _read_again(source, result)
-    earlier_read, was_changed = _read_again(earlier, baseline)
-    if any(_has_no_ids(read) for read in (current, earlier_read)):
+    current_read, is_changed = _read_again(source, result)
+    earlier_read, was_changed = _read_again(earlier_source, baseline)
+    if any(_has_no_ids(read) for read in (current_read, earlier_read)):
         return None
-    obstacle = join_obstacle(result, current.predictions, earlier_read.predictions)
+    obstacle = join_obstacle(result, current_read.predictions, earlier_read.predictions)
     obstacle = CHANGED_SINCE if is_changed or was_changed else obstacle
-    compared = ComparedTables(source.table, earlier.table, "the baseline")
-    return baseline_of_rows(compared, current, earlier_read, source.options, gates, obstacle)
+    compared_tables = ComparedTables(source.table, earlier_source.table, "the baseline")
+    return baseline_of_rows(
+        compared_tables, current_read, earlier_read, source.options, gates, obstacle
+    )
 
 
 def _table_baseline(
@@ -60,14 +62,16 @@ def _table_baseline(
     refuse_without_rows(result, source.options)
     function = PUBLIC_FUNCTIONS[source.function]
     earlier_read = read_table_baseline(function, path, source.options, result, lambda _: None)
-    current = ReadResult(result, None)
+    current_read = ReadResult(result, None)
     obstacle: str | None = NO_IDS
     if _can_be_read(source):
-        current, is_changed = _read_again(source, result)
-        obstacle = join_obstacle(result, current.predictions, earlier_read.predictions)
+        current_read, is_changed = _read_again(source, result)
+        obstacle = join_obstacle(result, current_read.predictions, earlier_read.predictions)
         obstacle = CHANGED_SINCE if is_changed else obstacle
-    compared = ComparedTables(source.table, path, basename(path))
-    return baseline_of_rows(compared, current, earlier_read, source.options, gates, obstacle)
+    compared_tables = ComparedTables(source.table, path, basename(path))
+    return baseline_of_rows(
+        compared_tables, current_read, earlier_read, source.options, gates, obstacle
+    )
 
 
 def _can_be_read(source: ResultSource) -> bool:
@@ -77,9 +81,9 @@ def _can_be_read(source: ResultSource) -> bool:
 
 def _read_again(source: ResultSource, result: Document) -> tuple[ReadResult, bool]:
     """Return a result with how its predictions are read, and whether these have changed."""
-    again = read_table(PUBLIC_FUNCTIONS[source.function], source.table, source.options)
-    return replace(again, document=result), again.document.signature != result.signature
+    read_now = read_table(PUBLIC_FUNCTIONS[source.function], source.table, source.options)
+    return replace(read_now, document=result), read_now.document.signature != result.signature
 
 
-def _has_no_ids(read: ReadResult) -> bool:
-    return read.predictions is None or read.predictions.columns.id is None
+def _has_no_ids(result_read: ReadResult) -> bool:
+    return result_read.predictions is None or result_read.predictions.columns.id is None

@@ -20,22 +20,26 @@ def fill_result(
 
     A dry run has texts in its tables, too. further_notes: put after those of the result.
     """
-    answer = tuple(_fill_sentence(sentence, fill) for sentence in result.answer)
+    filled_answer = tuple(_fill_sentence(sentence, fill) for sentence in result.answer)
     notes = (*result.warnings, *further_notes)
-    warnings = tuple(replace(note, message=fill(note.message)) for note in notes)
+    filled_warnings = tuple(replace(note, message=fill(note.message)) for note in notes)
     return replace(
         result,
-        answer=answer,
-        warnings=warnings,
-        methods={name: fill_result(method, fill) for name, method in result.methods.items()},
+        answer=filled_answer,
+        warnings=filled_warnings,
+        methods={
+            name: fill_result(method_result, fill) for name, method_result in result.methods.items()
+        },
         tables=_fill_tables(result.tables, fill) if result.command == DRY_RUN else result.tables,
     )
 
 
 def _fill_sentence(sentence: Answer, fill: Callable[[str], str]) -> Answer:
-    left_out = tuple(_fill_sentence(part, fill) for part in sentence.left_out)
+    filled_omissions = tuple(
+        _fill_sentence(omitted_sentence, fill) for omitted_sentence in sentence.left_out
+    )
     return replace(
-        sentence, text=fill(sentence.text), brief=fill(sentence.brief), left_out=left_out
+        sentence, text=fill(sentence.text), brief=fill(sentence.brief), left_out=filled_omissions
     )
 
 

@@ -50,14 +50,16 @@ class Commands(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the table of commands by input and purpose, then the other help."""
-        rows = [("you have", "you want to know", "use")]
-        rows += [
+        help_rows = [("you have", "you want to know", "use")]
+        help_rows += [
             (command.have, command.want, command.name)
             for command, *_ in map(find_declaration, self.commands)
         ]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        self.help = "\n".join([HEAD, "", "\b", *lines, "", "\b", *EXAMPLES])
+        column_widths = [
+            max(map(len, column_cells)) for column_cells in zip(*help_rows, strict=True)
+        ]
+        table_lines = ["  ".join(map(str.ljust, row, column_widths)).rstrip() for row in help_rows]
+        self.help = "\n".join([HEAD, "", "\b", *table_lines, "", "\b", *EXAMPLES])
         super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -127,26 +129,27 @@ def main() -> NoReturn:
     atexit.register(gc.freeze)
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors=ASCII_HANDLER)  # some terminals lack characters of the help
-    code = _run()
-    if code == ExitCode.OK and sys.stdout is None:  # help or a version cannot be printed
+    exit_code = _run()
+    if exit_code == ExitCode.OK and sys.stdout is None:  # help or a version cannot be printed
         print_error(UsageError.new("standard output is closed", "output"))
-        code = ExitCode.USAGE
+        exit_code = ExitCode.USAGE
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as error:
         abandon_stream("stdout")
         print_error(UsageError.new(f"cannot write standard output: {error.strerror}", "output"))
-        code = ExitCode.USAGE
-    sys.exit(int(code))
+        exit_code = ExitCode.USAGE
+    sys.exit(int(exit_code))
 
 
 def _run() -> int:
+    """Run the program; return its exit code, after an error is printed."""
     verbose = "-v" in sys.argv or "--verbose" in sys.argv
-    threads = os.environ.get("POLARS_MAX_THREADS")
+    threads_text = os.environ.get("POLARS_MAX_THREADS")
     try:
-        if threads is not None and not (threads.isdecimal() and int(threads)):
-            raise bad_option(f"POLARS_MAX_THREADS '{threads}' is not a whole number from 1 up")
+        if threads_text is not None and not (threads_text.isdecimal() and int(threads_text)):
+            raise bad_option(f"POLARS_MAX_THREADS '{threads_text}' is not a whole number from 1 up")
         # for a program typer's errors on the command line are printed like others
         formats_errors = wants_json() or last_option_value(sys.argv[1:], "--annotate") is not None
         return app(standalone_mode=not formats_errors) or ExitCode.OK
@@ -167,11 +170,11 @@ def _run() -> int:
     except OSError as error:
         return _report_system_error(error)
     except BaseException as error:  # the only place that catches all
-        mistyped = error_from_typer(error, _hidden_files())
-        if mistyped is None:  # any other exception, a panic too, is a bug
+        command_line_error = error_from_typer(error, _hidden_files())
+        if command_line_error is None:  # any other exception, a panic too, is a bug
             return _report_bug()
-        print_error(mistyped)
-        return mistyped.exit_code
+        print_error(command_line_error)
+        return command_line_error.exit_code
 
 
 def _report_system_error(error: OSError) -> int:
@@ -204,8 +207,8 @@ def _print_shortage(error: OSError) -> int:
 
 def _hidden_files() -> list[str]:
     """Return hints on files whose names look like options."""
-    words = (word for word in sys.argv[1:] if word.startswith("-") and os.path.isfile(word))
-    return [f"write './{word}' for the file '{word}'" for word in words]
+    file_words = (word for word in sys.argv[1:] if word.startswith("-") and os.path.isfile(word))
+    return [f"write './{word}' for the file '{word}'" for word in file_words]
 
 
 def _has_folder() -> bool:

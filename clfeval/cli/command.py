@@ -72,11 +72,15 @@ class BriefHelpCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line; UsageError for a single-valued option given twice."""
         with suggest_other_commands(str(self.name), [*args]):
-            order = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args([*args])[2]
-            for option, times in Counter(order).items():
-                single = isinstance(option, TyperOption) and not (option.is_flag or option.multiple)
-                if times > 1 and single:
-                    message = f"{option.opts[-1]} takes one value but is given {times} times"
+            parameters_in_order: list[Any] = []
+            if not ctx.resilient_parsing:
+                _, _, parameters_in_order = self.make_parser(ctx).parse_args([*args])
+            for parameter, times in Counter(parameters_in_order).items():
+                takes_one_value = isinstance(parameter, TyperOption) and not (
+                    parameter.is_flag or parameter.multiple
+                )
+                if times > 1 and takes_one_value:
+                    message = f"{parameter.opts[-1]} takes one value but is given {times} times"
                     raise bad_option(message, hint="give it once")
             remaining: list[str] = super().parse_args(ctx, args)
             return remaining
@@ -87,31 +91,31 @@ class BriefHelpCommand(TyperCommand):
             super().format_help(ctx, formatter)
             return
         command = self.declared
-        usage = self.collect_usage_pieces(ctx)
+        usage_pieces = self.collect_usage_pieces(ctx)
         all_options = (option for option in self.params if isinstance(option, TyperOption))
-        options = [option for option in all_options if option.name not in self.seldom]
-        rows = [
+        brief_options = [option for option in all_options if option.name not in self.seldom]
+        flag_help_pairs = [
             (f"{option.opts[-1]} {option.metavar or ''}".rstrip(), str(option.help))
-            for option in options
+            for option in brief_options
         ]
-        width = max([len(flag) for flag, _ in rows], default=0) + 2
-        lines = [
-            f"Usage: {ctx.command_path} {' '.join(usage)}",
+        flag_width = max([len(flag) for flag, _ in flag_help_pairs], default=0) + 2
+        help_lines = [
+            f"Usage: {ctx.command_path} {' '.join(usage_pieces)}",
             "",
             command.help.split("\n\n")[0],
             "",
         ]
-        lines += [*(f"  {example}" for example in command.examples.splitlines()[:4]), ""]
-        for flag, words in rows:
-            first, *continuation = wrap(words, HELP - width - 2)
-            lines += [
-                f"  {flag:{width}}{first}",
-                *(f"  {'':{width}}{line}" for line in continuation),
+        help_lines += [*(f"  {example}" for example in command.examples.splitlines()[:4]), ""]
+        for flag, help_text in flag_help_pairs:
+            first_line, *continuation = wrap(help_text, HELP - flag_width - 2)
+            help_lines += [
+                f"  {flag:{flag_width}}{first_line}",
+                *(f"  {'':{flag_width}}{line}" for line in continuation),
             ]
         if self.seldom:
             note = f"{len(self.seldom)} more options: {ctx.command_path} --help-all"
-            lines += ["", f"{note}; clfeval --guide {command.name}"]
-        print_result([f"{line}\n" for line in lines], for_people=True)
+            help_lines += ["", f"{note}; clfeval --guide {command.name}"]
+        print_result([f"{line}\n" for line in help_lines], for_people=True)
 
 
 def find_declaration(name: str) -> tuple[Command, CommandFunction, tuple[type, ...]]:
@@ -121,9 +125,9 @@ def find_declaration(name: str) -> tuple[Command, CommandFunction, tuple[type, .
     return command_of(name), compute_command, RESULT_GROUPS
 
 
-def find_option(name: str, flag: str) -> Option | None:
+def find_option(command_name: str, flag: str) -> Option | None:
     """Return the option of a command with this flag, even if a shell lacks it."""
-    command, _, result_groups = find_declaration(name)
+    command, _, result_groups = find_declaration(command_name)
     options = command.options(*result_groups)
     return next((option for option in options if flag in (*option.opt.flags, option.flag)), None)
 
@@ -154,16 +158,24 @@ EAGER = (  # options that print something and exit
 
 def build_typer_command(name: str) -> Any:
     """Build the typer command of a declared command."""
-    command, function, result_groups = find_declaration(name)
+    command, run_function, result_groups = find_declaration(name)
     options = [option for option in command.options(*result_groups) if option.opt.shell]
 
     def callback(tables: list[str] | None, **texts: object) -> None:
-        values = {option.name: _parse_value(option, texts[option.name]) for option in options}
-        function(command, tables or [], values)
+        option_values = {
+            option.name: _parse_value(option, texts[option.name]) for option in options
+        }
+        run_function(command, tables or [], option_values)
 
-    eager = EAGER if name not in OTHERS else EAGER[: bool(options)]
-    ordered = sorted(options, key=_panel_position)
-    parameters = [_tables_parameter(command), *eager, *map(_typer_parameter, ordered)]
+    eager_parameters: tuple[Parameter, ...] = EAGER
+    if name in OTHERS:  # these explain no names, and without options have no longer help
+        eager_parameters = EAGER[:1] if options else ()
+    sorted_options = sorted(options, key=_panel_position)
+    parameters = [
+        _tables_parameter(command),
+        *eager_parameters,
+        *map(_typer_parameter, sorted_options),
+    ]
     callback.__doc__ = f"{cleandoc(command.help)}\n\n\b\n{command.examples}"
     callback.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     callback.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -171,11 +183,11 @@ def build_typer_command(name: str) -> Any:
     app.command(name, cls=BriefHelpCommand)(callback)
     typer_command: Any = get_command(app)
     typer_command.declared = command
-    common = {f"--{word}" for word in command.brief.split()}
+    brief_flags = {f"--{word}" for word in command.brief.split()}
     typer_command.seldom = frozenset(
         parameter.name
         for parameter in typer_command.params
-        if isinstance(parameter, TyperOption) and common.isdisjoint(parameter.opts)
+        if isinstance(parameter, TyperOption) and brief_flags.isdisjoint(parameter.opts)
     )
     return typer_command
 
@@ -187,20 +199,24 @@ def _panel_position(option: Option) -> int:
 
 def _tables_parameter(command: Command) -> Parameter:
     """Return the typer parameter of the tables, or other files, of a command."""
-    files = f"[{command.files}...]" if command.optional else f"{command.files}..."
-    argument = typer.Argument(metavar=files, help=command.tables, show_default=False)
+    metavar = f"[{command.files}...]" if command.optional else f"{command.files}..."
+    typer_argument = typer.Argument(metavar=metavar, help=command.tables, show_default=False)
     default: Any = [] if command.optional else Parameter.empty
-    return Parameter("tables", KIND, default=default, annotation=Annotated[list[str], argument])
+    return Parameter(
+        "tables", KIND, default=default, annotation=Annotated[list[str], typer_argument]
+    )
 
 
 def compute_command(command: Command, tables: Sequence[str], values: Mapping[str, Any]) -> None:
     """Run a command that computes; values: its options and those on the result."""
     output = build_group(Output, values)
-    limits = build_group(Gates, values)
+    gates = build_group(Gates, values)
     history = build_group(HistoryOptions, values)
     options = command.options()
     dry_run = bool(values["dry_run"])
-    settings = {option.name: values[option.name] for option in options if option.name in values}
+    command_values = {
+        option.name: values[option.name] for option in options if option.name in values
+    }
 
     def print_reading(table: OpenedTable) -> None:
         if not output.quiet:
@@ -210,22 +226,23 @@ def compute_command(command: Command, tables: Sequence[str], values: Mapping[str
         from clfeval.api.baseline import Listeners, check_with_gates, compute_with_gates
         from clfeval.api.texts import fill_result
 
-        write = partial(command_line_with_fixes, sys.argv[1:], options)
-        listeners = Listeners(print_reading, print_reading, write)
-        arguments = (command, tables or None, settings, limits, listeners)
+        write_command = partial(command_line_with_fixes, sys.argv[1:], options)
+        listeners = Listeners(print_reading, print_reading, write_command)
+        arguments = (command, tables or None, command_values, gates, listeners)
         if dry_run:
             return fill_result(check_with_gates(*arguments), fill_for_shell)
         result = compute_with_gates(*arguments, label=history.label)
         return fill_result(result, fill_for_shell)
 
-    files = (settings.get(option.name) for option in options if option.opt.reads)
-    pairs = map(split_calibrator, settings.get("model") or ())
-    calibrators = [pair[1] for pair in pairs if pair is not None]
-    paths = [*(split_path(table)[1] for table in tables), *filter(None, files), *calibrators]
-    adds_columns = settings.get("calibrator") is not None
-    refuse_method_without_sql(output.save, settings.get("method"))
+    option_files = (command_values.get(option.name) for option in options if option.opt.reads)
+    calibrator_pairs = map(split_calibrator, command_values.get("model") or ())
+    calibrator_files = [path for _, path in filter(None, calibrator_pairs)]
+    table_files = [path for _, path in map(split_path, tables)]
+    input_paths = [*table_files, *filter(None, option_files), *calibrator_files]
+    adds_columns = command_values.get("calibrator") is not None
+    refuse_method_without_sql(output.save, command_values.get("method"))
     request = run.CommandRequest(
-        command.name, paths, output, limits, history, dry=dry_run, rows=adds_columns
+        command.name, input_paths, output, gates, history, dry=dry_run, rows=adds_columns
     )
     run.run_command(request, compute)
 
@@ -236,34 +253,41 @@ def command_line_with_fixes(
     """Write the command line with fixes added, without the options they replace."""
     options_by_name = {option.name: option for option in options}
     remaining = [word for word in words if word != "--dry-run"]
-    added: list[str] = []
+    added_words: list[str] = []
     for name, value in fixes.items():
         remaining = list(_words_without_option(remaining, options_by_name[name], value))
-        added += _option_words(options_by_name[name], value)
-    position = remaining.index("--") if "--" in remaining else len(remaining)
-    return format_command_line(["clfeval", *remaining[:position], *added, *remaining[position:]])
+        added_words += _option_words(options_by_name[name], value)
+    options_end = remaining.index("--") if "--" in remaining else len(remaining)
+    return format_command_line(
+        ["clfeval", *remaining[:options_end], *added_words, *remaining[options_end:]]
+    )
 
 
-def _words_without_option(words: Iterable[str], option: Option, value: object) -> Iterator[str]:
-    """Yield the words of a command line without an option, or without its replaced values."""
+def _words_without_option(words: Iterable[str], option: Option, new_value: object) -> Iterator[str]:
+    """Yield the words of a command line without an option, or without its replaced values.
+
+    new_value: the value that will be added, or None; a tuple is added to the values that there are.
+    """
     flags = {*(option.opt.flags or (option.flag,))}
-    rest = iter(words)
-    for word in rest:
-        flag, text = _split_option_word(word, flags)
+    remaining_words = iter(words)
+    for word in remaining_words:
+        flag, value_text = _split_option_word(word, flags)
         if word == "--" or flag not in flags:
             yield word
             if word == "--":
-                yield from rest
+                yield from remaining_words
             continue
         if option.kinds == (bool,):
-            continue
+            continue  # a switch has no value in the next word
         option_words = [word]
-        if text is None:
-            option_words += filter(None, [next(rest, None)])
-            text = option_words[-1]
-        key = text.rpartition("=")[0] or None  # of a mapping
-        adds_value = isinstance(value, tuple) and option.repeated
-        if key not in value if isinstance(value, Mapping) else adds_value:
+        if value_text is None:
+            option_words += filter(None, [next(remaining_words, None)])
+            value_text = option_words[-1]
+        key_text, _, _ = value_text.rpartition("=")
+        keeps_words = isinstance(new_value, tuple) and option.repeated
+        if isinstance(new_value, Mapping):
+            keeps_words = (key_text or None) not in new_value  # the key None means all models
+        if keeps_words:
             yield from option_words
 
 
@@ -271,8 +295,8 @@ def _split_option_word(word: str, flags: Container[str]) -> tuple[str, str | Non
     """Return a word of a command line as a flag, and the value in the same word or None."""
     if word[:2] in flags and len(word) > 2:  # -d';'
         return word[:2], word[2:]
-    flag, equals, text = word.partition("=") if word.startswith("--") else (word, "", "")
-    return flag, text if equals else None
+    flag, equals, value_text = word.partition("=") if word.startswith("--") else (word, "", "")
+    return flag, value_text if equals else None
 
 
 def _option_words(option: Option, value: object) -> list[str]:
@@ -280,50 +304,60 @@ def _option_words(option: Option, value: object) -> list[str]:
     if value is None or isinstance(value, bool):
         return [option.flag] if value else []
     values = value if option.repeated and isinstance(value, tuple) else (value,)
-    words = []
-    for key, part in value.items() if isinstance(value, Mapping) else zip(repeat(None), values):
-        text = ("" if key is None else f"{key}=") + option.opt.write(part)
-        words += [f"{option.flag}={text}"] if text.startswith("-") else [option.flag, text]
-    return words
+    option_words = []
+    key_value_pairs = value.items() if isinstance(value, Mapping) else zip(repeat(None), values)
+    for mapping_key, value_part in key_value_pairs:
+        prefix = "" if mapping_key is None else f"{mapping_key}="
+        value_text = prefix + option.opt.write(value_part)
+        option_words += (
+            [f"{option.flag}={value_text}"]
+            if value_text.startswith("-")
+            else [option.flag, value_text]
+        )
+    return option_words
 
 
 def _typer_type_and_default(option: Option) -> tuple[Any, Any]:
     """Return the type that typer reads for an option, and the default; texts are parsed later."""
-    kind: Any = option.kinds[0]
+    value_type: Any = option.kinds[0]
     default: Any = option.default
     if option.repeated:
         return list[str], []
-    if option.opt.parse is not None or (kind not in (str, int, float, bool) and not option.choices):
-        kind = str
+    if option.opt.parse is not None or (
+        value_type not in (str, int, float, bool) and not option.choices
+    ):
+        value_type = str
         default = default or None
-    return (kind | None if default is None else kind), default
+    return (value_type | None if default is None else value_type), default
 
 
 @cache  # most options belong to several commands
 def _typer_parameter(option: Option) -> Parameter:
     """Return the typer parameter of an option."""
     opt = option.opt
-    kind, default = _typer_type_and_default(option)
-    ranged = opt.panel == OUTPUT  # checked by typer, as nothing else checks them
-    completes, word = COMPLETES[opt.completes]
+    value_type, default = _typer_type_and_default(option)
+    typer_checks_range = opt.panel == OUTPUT  # as nothing else checks options on output
+    completion_function, metavar = COMPLETES[opt.completes]
     if not any(name.endswith("_COMPLETE") for name in os.environ):  # typer inspects each function
-        completes = None
-    words = "|".join(option.choices)
-    helped = fill_for_shell(opt.help)
-    if len(words) > SPELT and opt.metavar is None:
-        helped = f"{helped} One of {', '.join(option.choices)}."
-        words = option.field.rpartition("_")[2].upper()
-    info = typer.Option(
+        completion_function = None
+    choices_text = "|".join(option.choices)
+    help_text = fill_for_shell(opt.help)
+    if len(choices_text) > SPELT and opt.metavar is None:
+        help_text = f"{help_text} One of {', '.join(option.choices)}."
+        choices_text = option.field.rpartition("_")[2].upper()
+    typer_option = typer.Option(
         *(opt.flags or (option.flag,)),
-        help=helped,
+        help=help_text,
         rich_help_panel=opt.panel,
-        metavar=opt.metavar or words or word or TYPES.get(option.kinds[0], "TEXT"),
-        min=opt.minimum if ranged else None,
-        max=opt.maximum if ranged else None,
+        metavar=opt.metavar or choices_text or metavar or TYPES.get(option.kinds[0], "TEXT"),
+        min=opt.minimum if typer_checks_range else None,
+        max=opt.maximum if typer_checks_range else None,
         show_default=not option.repeated,
-        autocompletion=completes,
+        autocompletion=completion_function,
     )
-    return Parameter(option.name, KIND, default=default, annotation=Annotated[kind, info])
+    return Parameter(
+        option.name, KIND, default=default, annotation=Annotated[value_type, typer_option]
+    )
 
 
 def _parse_value(option: Option, texts: Any) -> Any:
@@ -340,20 +374,22 @@ def suggest_other_commands(command: str, words: Sequence[str]) -> Iterator[None]
         yield
     except Exception as error:  # recognised by its attributes: its class is not public
         flag = getattr(error, "option_name", "")
-        commands = (*COMMANDS, *OTHERS) if flag.startswith("--") else ()
-        options = {name: find_option(name, flag) for name in commands}
-        owners = {name: option for name, option in options.items() if option is not None}
-        shell_commands = [name for name, option in owners.items() if option.opt.shell]
-        own_option = owners.get(command)
-        meant = {**MEANT, **MEANT_ELSEWHERE}.get(flag)
-        if (not owners and meant is None) or (own_option and own_option.opt.shell):
+        command_names = (*COMMANDS, *OTHERS) if flag.startswith("--") else ()
+        options_by_command = {name: find_option(name, flag) for name in command_names}
+        owner_options = {
+            name: option for name, option in options_by_command.items() if option is not None
+        }
+        shell_commands = [name for name, option in owner_options.items() if option.opt.shell]
+        own_option = owner_options.get(command)
+        meant_phrase = {**MEANT, **MEANT_ELSEWHERE}.get(flag)
+        if (not owner_options and meant_phrase is None) or (own_option and own_option.opt.shell):
             raise  # second case: the command has the option, and another error occurred
-        if meant is not None:
+        if meant_phrase is not None:
             message = f"{command} has no {flag}"
-            raise UsageError.new(message, "command-line", hint=f"use {meant}") from None
+            raise UsageError.new(message, "command-line", hint=f"use {meant_phrase}") from None
         if own_option or not shell_commands:
-            owner = command if own_option else next(iter(owners))
-            raise _python_option_error(owner, owners[owner]) from None
+            owner = command if own_option else next(iter(owner_options))
+            raise _python_option_error(owner, owner_options[owner]) from None
         proposed_words = _words_that_apply(command, shell_commands[0], words)
         raise _command_error(
             f"{command} has no {flag}: {say_which_have_it(shell_commands)}",
@@ -363,59 +399,63 @@ def suggest_other_commands(command: str, words: Sequence[str]) -> Iterator[None]
 
 def _python_option_error(command: str, option: Option) -> UsageError:
     """Return the error of an option that a command has in Python and in batches only."""
-    function = "result.check" if option in options_of(Gates) else f"clfeval.{command}"
-    function = function.replace("-", "_")
+    function_name = "result.check" if option in options_of(Gates) else f"clfeval.{command}"
+    function_name = function_name.replace("-", "_")
     message = f"{option.flag} exists in Python and in batches only"
-    hint = f"in Python {function}({option.name}=...), in a batch {option.key}: ..."
+    hint = f"in Python {function_name}({option.name}=...), in a batch {option.key}: ..."
     return UsageError.new(message, "command-line", hint=hint)
 
 
-def _words_that_apply(command: str, proposed: str, words: Sequence[str]) -> list[str]:
+def _words_that_apply(command: str, proposed_command: str, words: Sequence[str]) -> list[str]:
     """Return the words of a command line without options and files that a proposed one lacks."""
-    declaration, _, groups = find_declaration(command)
-    applicable: Iterable[str] = words
-    for option in declaration.options(*groups):
-        same_option = find_option(proposed, option.flag)
-        if same_option is None or not same_option.opt.shell:
-            applicable = _words_without_option(applicable, option, None)
-    return [*_words_without_files(applicable, proposed)]
+    declaration, _, result_groups = find_declaration(command)
+    applicable_words: Iterable[str] = words
+    for option in declaration.options(*result_groups):
+        option_of_proposed = find_option(proposed_command, option.flag)
+        if option_of_proposed is None or not option_of_proposed.opt.shell:
+            applicable_words = _words_without_option(applicable_words, option, None)
+    return [*_words_without_files(applicable_words, proposed_command)]
 
 
 def _words_without_files(words: Iterable[str], command: str) -> Iterator[str]:
     """Yield the words of a command line without files to save that only other commands write."""
-    remaining = iter(words)
-    for word in remaining:
-        flag, equals, name = word.partition("=")
+    remaining_words = iter(words)
+    for word in remaining_words:
+        flag, equals, file_name = word.partition("=")
         if flag != "--save":
             yield word
             continue
-        name = name if equals else next(remaining, "")
-        owner = ""
+        file_name = file_name if equals else next(remaining_words, "")
+        owner_command = ""
         with suppress(UsageError):  # of names that are not of files
-            owner = format_of_file(name).command
-        if owner in ("", command):
-            yield from [word] if equals else [word, name]
+            owner_command = format_of_file(file_name).command
+        if owner_command in ("", command):
+            yield from [word] if equals else [word, file_name]
 
 
 def refuse_unknown_command(words: Sequence[str]) -> None:
     """Raise for an unknown command that is an option or a file, with the command to run."""
-    word = words[0]
-    flag = f"--{word}"
-    if word == "suite":
-        raise _command_error(f"clfeval has no command '{word}'", ["batch", *words[1:]])
-    if word == "compare":
-        raise _command_error(f"clfeval has no command '{word}'", ["report", *words[1:]])
-    if word == "guide":
-        raise _command_error(f"clfeval has no command '{word}'", ["--guide", *words[1:]])
-    options = {name: find_option(name, flag) for name in COMMANDS}
-    owners = [name for name, option in options.items() if option is not None and option.opt.shell]
-    if owners:
-        owner = "report" if "report" in owners else owners[0]
-        message = f"clfeval has no command '{word}': {owner} has {flag}"
-        raise _command_error(message, [owner, flag, *words[1:]])
-    if os.path.isfile(word):
-        command = "batch" if word.endswith((".yaml", ".yml")) else "report"
-        raise _command_error(f"'{word}' is a file, not a command", [command, *words])
+    first_word = words[0]
+    flag = f"--{first_word}"
+    if first_word == "suite":
+        raise _command_error(f"clfeval has no command '{first_word}'", ["batch", *words[1:]])
+    if first_word == "compare":
+        raise _command_error(f"clfeval has no command '{first_word}'", ["report", *words[1:]])
+    if first_word == "guide":
+        raise _command_error(f"clfeval has no command '{first_word}'", ["--guide", *words[1:]])
+    options_by_command = {name: find_option(name, flag) for name in COMMANDS}
+    owner_commands = [
+        name
+        for name, option in options_by_command.items()
+        if option is not None and option.opt.shell
+    ]
+    if owner_commands:
+        owner_command = "report" if "report" in owner_commands else owner_commands[0]
+        message = f"clfeval has no command '{first_word}': {owner_command} has {flag}"
+        raise _command_error(message, [owner_command, flag, *words[1:]])
+    if os.path.isfile(first_word):
+        command = "batch" if first_word.endswith((".yaml", ".yml")) else "report"
+        raise _command_error(f"'{first_word}' is a file, not a command", [command, *words])
 
 
 def _command_error(message: str, words: Sequence[str]) -> UsageError:

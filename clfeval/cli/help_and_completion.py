@@ -44,9 +44,9 @@ def print_guide(name: str | None) -> None:
     if name not in guide_names():
         hint = suggestion(name, guide_names()) or f"one of {', '.join(guide_names())}"
         raise bad_option(f"no guide '{name}'", hint)
-    text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    guide_text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
     if sys.stdout is None or not sys.stdout.isatty():
-        print_result([text], for_people=True)
+        print_result([guide_text], for_people=True)
         raise typer.Exit
     import subprocess
 
@@ -54,23 +54,25 @@ def print_guide(name: str | None) -> None:
     from rich.markdown import Markdown
 
     console = Console(color_system=None)  # no styles: not every pager shows them
-    text = COMMAND.sub(lambda line: break_command(line[0], console.width), text)
-    with console.capture() as formatted:
-        console.print(Markdown(text))
+    guide_text = COMMAND.sub(lambda match: break_command(match[0], console.width), guide_text)
+    with console.capture() as captured_text:
+        console.print(Markdown(guide_text))
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a pager may stop reading early
-    pager = os.environ.get("PAGER") or "less"
-    process = subprocess.run(pager, shell=True, input=formatted.get().encode(), check=False)
-    if process.returncode in NO_PAGER:
-        print_result([formatted.get()], for_people=True)
+    pager_command = os.environ.get("PAGER") or "less"
+    pager_process = subprocess.run(
+        pager_command, shell=True, input=captured_text.get().encode(), check=False
+    )
+    if pager_process.returncode in NO_PAGER:
+        print_result([captured_text.get()], for_people=True)
     raise typer.Exit
 
 
 def break_command(line: str, width: int) -> str:
     """Break a long command between its options, so that it can be copied from the screen."""
-    first, *parts = re.split(BREAKS, line)
-    lines = [first]
-    for part in parts:
+    first_part, *other_parts = re.split(BREAKS, line)
+    lines = [first_part]
+    for part in other_parts:
         if len(lines[-1]) + 1 + len(part) + len(CONTINUES) > width - MARGIN:
             lines[-1] += CONTINUES
             lines.append(f"    {part}")
@@ -94,32 +96,34 @@ def explain_name(ctx: typer.Context, name: str | None) -> None:
     if name == MEASURES:
         from clfeval.methods.measurement.measure_rows import list_measures
 
-        lines = list_measures(str(ctx.info_name), askable_measures(str(ctx.info_name)))
-        print_result([f"{line}\n" for line in lines], for_people=True)
+        measure_lines = list_measures(str(ctx.info_name), askable_measures(str(ctx.info_name)))
+        print_result([f"{line}\n" for line in measure_lines], for_people=True)
         raise typer.Exit
     page = page_of(str(ctx.info_name))
-    is_all = name.strip().casefold() == ALL
-    parts = list(explain_page(page)) if is_all else _explain_terms(page, name)
-    if not parts:
+    explains_all = name.strip().casefold() == ALL
+    titles_and_meanings = list(explain_page(page)) if explains_all else _explain_terms(page, name)
+    if not titles_and_meanings:
         from clfeval.methods.measurement.requested_measures import refuse_measure
 
         refuse_measure(name, "--explain")
         pages = (page, *map(page_of, OTHER_PAGES.values()))
-        names = [term for searched_page in pages for term in explainable_names(searched_page)]
-        hint = suggestion(name, names) or f"{ctx.command_path} --explain {ALL} lists every name"
+        known_names = [term for searched_page in pages for term in explainable_names(searched_page)]
+        hint = (
+            suggestion(name, known_names) or f"{ctx.command_path} --explain {ALL} lists every name"
+        )
         raise bad_option(f"no heading, measure or code is named '{name}'", hint)
-    fold = TextWrapper(
+    text_wrapper = TextWrapper(
         max(detect_screen().width or WIDTH, NARROWEST),
         initial_indent="  ",
         subsequent_indent="    ",
         break_long_words=False,
         break_on_hyphens=False,
     )
-    texts = []
-    for title, meanings in parts:
-        rows = [row for line in meanings for row in fold.wrap(line)]
-        texts.append("\n".join([title, *rows]))
-    print_result(["\n\n".join(texts), "\n"], for_people=True)
+    paragraphs = []
+    for title, meanings in titles_and_meanings:
+        folded_lines = [folded_line for line in meanings for folded_line in text_wrapper.wrap(line)]
+        paragraphs.append("\n".join([title, *folded_lines]))
+    print_result(["\n\n".join(paragraphs), "\n"], for_people=True)
     raise typer.Exit
 
 
@@ -135,13 +139,13 @@ def _explain_terms(page: Page, name: str) -> list[tuple[str, list[str]]]:
             if term.tables and term.short and term not in terms
         ]
     explained_measures: list[object] = []
-    parts: list[tuple[str, list[str]]] = []
+    titles_and_lines: list[tuple[str, list[str]]] = []
     for term in terms:
-        parts.append(
+        titles_and_lines.append(
             (term.title, list(term.lines(with_measure=term.measure not in explained_measures)))
         )
         explained_measures.append(term.measure)
-    return parts
+    return titles_and_lines
 
 
 def askable_measures(command: str) -> AvailableMeasures:
@@ -169,33 +173,37 @@ SampleRows = Sequence[Sequence[str | None]]
 
 def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the columns of the table."""
-    return _with_prefix(_read_head_of_first(ctx)[0], incomplete)
+    columns, _ = _read_head_of_first(ctx)
+    return _with_prefix(columns, incomplete)
 
 
 def complete_model(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the models: named files, names in a long table, or columns without a role."""
-    labels = [split_path(name)[0] for name in ctx.params.get("tables") or ctx.args]
-    if any(labels):  # one file per model
-        return _with_prefix((name for name in labels if name), incomplete)
-    columns, rows = _read_head_of_first(ctx)
-    model = find_column(columns, ColumnNames.MODEL)
-    if model and find_column(columns, (*ColumnNames.PREDICTION, "tp")):
-        return _with_prefix(_values(columns, rows, model), incomplete)
-    options = ctx.params
-    slice_columns = options.get("by") or ()
-    columns_with_role = {*slice_columns, *(options.get("model") or ())}
-    columns_with_role |= {name for crossed in slice_columns for name in crossed.split("*")}
-    columns_with_role |= {options.get("weight"), options.get("cluster")}
-    columns_with_role.add(options.get("id") or find_column(columns, ColumnNames.ID))
-    columns_with_role.add(options.get("truth") or find_column(columns, ColumnNames.LONG_TRUTH))
+    table_words = ctx.params.get("tables") or ctx.args
+    file_labels = [label for label, _ in map(split_path, table_words)]
+    if any(file_labels):  # one file per model
+        return _with_prefix((name for name in file_labels if name), incomplete)
+    columns, sample_rows = _read_head_of_first(ctx)
+    model_column = find_column(columns, ColumnNames.MODEL)
+    if model_column and find_column(columns, (*ColumnNames.PREDICTION, "tp")):
+        return _with_prefix(_values(columns, sample_rows, model_column), incomplete)
+    parameters = ctx.params
+    slice_columns = parameters.get("by") or ()
+    columns_with_role = {*slice_columns, *(parameters.get("model") or ())}
+    columns_with_role |= {
+        name for crossed_columns in slice_columns for name in crossed_columns.split("*")
+    }
+    columns_with_role |= {parameters.get("weight"), parameters.get("cluster")}
+    columns_with_role.add(parameters.get("id") or find_column(columns, ColumnNames.ID))
+    columns_with_role.add(parameters.get("truth") or find_column(columns, ColumnNames.LONG_TRUTH))
     return _with_prefix((name for name in columns if name not in columns_with_role), incomplete)
 
 
 def complete_class(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the classes in the first rows of the truth column; delimited text only."""
-    columns, rows = _read_head_of_first(ctx)
-    truth = ctx.params.get("truth") or find_column(columns, ColumnNames.LONG_TRUTH)
-    return _with_prefix(_values(columns, rows, truth), incomplete)
+    columns, sample_rows = _read_head_of_first(ctx)
+    truth_column = ctx.params.get("truth") or find_column(columns, ColumnNames.LONG_TRUTH)
+    return _with_prefix(_values(columns, sample_rows, truth_column), incomplete)
 
 
 def complete_metric(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -226,9 +234,9 @@ def complete_ranked(ctx: typer.Context, incomplete: str) -> list[str]:
     if ctx.params.get("source") == "predictions":
         return complete_measure(ctx, incomplete)
     columns, _ = _read_head_of_first(ctx)
-    model = ctx.params.get("id") or find_column(columns, ColumnNames.MODEL)
-    used = {model, *(ctx.params.get("metric") or ())}
-    return _with_prefix((name for name in columns if name not in used), incomplete)
+    model_column = ctx.params.get("id") or find_column(columns, ColumnNames.MODEL)
+    used_columns = {model_column, *(ctx.params.get("metric") or ())}
+    return _with_prefix((name for name in columns if name not in used_columns), incomplete)
 
 
 def _with_prefix(values: Iterable[str], incomplete: str) -> list[str]:
@@ -237,23 +245,25 @@ def _with_prefix(values: Iterable[str], incomplete: str) -> list[str]:
     No value may hold a line end. Typer's own scripts for bash and zsh do not quote, and zsh
     evaluates: they get plain names only.
     """
-    request = os.environ.get("_CLFEVAL_COMPLETE", "")
-    bare = request in ("complete_bash", "complete_zsh") and QUOTES not in os.environ
+    completion_request = os.environ.get("_CLFEVAL_COMPLETE", "")
+    plain_only = (
+        completion_request in ("complete_bash", "complete_zsh") and QUOTES not in os.environ
+    )
     return [
         value
         for value in values
         if value.startswith(incomplete)
         and value
         and all(character >= " " and character != "\x7f" for character in value)
-        and (not bare or re.fullmatch(_PLAIN, value.removesuffix("=")))
+        and (not plain_only or re.fullmatch(_PLAIN, value.removesuffix("=")))
     ]
 
 
-def _values(columns: Sequence[str], rows: SampleRows, column: str | None) -> list[str]:
+def _values(columns: Sequence[str], sample_rows: SampleRows, column: str | None) -> list[str]:
     if column not in columns:
         return []
-    position = columns.index(column)
-    return sorted({row[position] or "" for row in rows})
+    column_index = columns.index(column)
+    return sorted({row[column_index] or "" for row in sample_rows})
 
 
 def _read_head_of_first(ctx: typer.Context) -> tuple[Sequence[str], SampleRows]:
@@ -273,22 +283,24 @@ def _read_head_of_first(ctx: typer.Context) -> tuple[Sequence[str], SampleRows]:
     return (), ()
 
 
-def _expand_path(name: str) -> str | None:
+def _expand_path(word: str) -> str | None:
     """Return the file that a word names, with ~ and $NAME expanded, which shells do later."""
     import glob
 
-    name = split_path(name)[1]
-    for path in (name, os.path.expanduser(os.path.expandvars(name))):
+    _, path_text = split_path(word)
+    for path in (path_text, os.path.expanduser(os.path.expandvars(path_text))):
         if os.path.isfile(path):
             return path
         # not recursive: ** could search for minutes
-        match = next(filter(os.path.isfile, glob.iglob(path)), None)
-        if match:
-            return match
+        matching_file = next(filter(os.path.isfile, glob.iglob(path)), None)
+        if matching_file:
+            return matching_file
     return None
 
 
-def _read_file_head(name: str, reading_options: InputOptions) -> tuple[Sequence[str], SampleRows]:
+def _read_file_head(
+    file_name: str, reading_options: InputOptions
+) -> tuple[Sequence[str], SampleRows]:
     """Return header and first rows of a file, using polars only if the format needs it."""
     from tempfile import TemporaryDirectory
 
@@ -296,35 +308,35 @@ def _read_file_head(name: str, reading_options: InputOptions) -> tuple[Sequence[
     from clfeval.tables.source import open_sources
 
     with TemporaryDirectory(prefix="clfeval-") as folder:
-        plain = _unpacked_head(name, folder)
-        with open_sources([plain], reading_options) as sources:
+        unpacked_name = _unpacked_head(file_name, folder)
+        with open_sources([unpacked_name], reading_options) as sources:
             source = sources[0]
         if source.text:
-            head = read_csv_head(skip_comments(source))
-            return head.columns, head.sample
+            csv_head = read_csv_head(skip_comments(source))
+            return csv_head.columns, csv_head.sample
         if source.format == "ndjson":
             import json
 
-            with source.path.open("rb") as lines:
-                return list(json.loads(lines.readline())), ()
+            with source.path.open("rb") as stream:
+                return list(json.loads(stream.readline())), ()
         from clfeval.tables.scan import open_typed
 
         return open_typed(source).columns, ()
 
 
-def _unpacked_head(name: str, folder: str) -> str:
+def _unpacked_head(file_name: str, folder: str) -> str:
     """Return the file itself, or an unpacked copy of its first bytes in the folder."""
     from io import BytesIO
 
     from clfeval.tables.source import CHUNK, packing_of, unpack
 
-    with open(name, "rb") as stream:
-        start = stream.read(CHUNK)
-    packing = packing_of(start)
+    with open(file_name, "rb") as stream:
+        first_bytes = stream.read(CHUNK)
+    packing = packing_of(first_bytes)
     if packing is None:
-        return name
-    plain = Path(folder) / f"plain{Path(Path(name).stem).suffix}"
+        return file_name
+    unpacked_path = Path(folder) / f"plain{Path(Path(file_name).stem).suffix}"
     # the start of a large file is enough
-    with plain.open("wb") as out, contextlib.suppress(DataError):
-        unpack(name, BytesIO(start), out.write, packing)
-    return str(plain)
+    with unpacked_path.open("wb") as unpacked_stream, contextlib.suppress(DataError):
+        unpack(file_name, BytesIO(first_bytes), unpacked_stream.write, packing)
+    return str(unpacked_path)

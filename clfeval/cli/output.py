@@ -128,21 +128,25 @@ def stdout_pieces(
     if output.format != "table":
         yield from map(str, files.render_format(files.FORMATS[output.format], result, request))
         return
-    text = partial(_screen_text, result, request, screen)
-    bare = text(plots="")
+    render_text = partial(_screen_text, result, request, screen)
+    text_without_plots = render_text(plots="")
     # a plot that was not requested must leave the answer on the screen
-    room = screen.height - bare.count("\n") if screen.tty else 0
-    plots = ""
-    draws = room > MIN_PLOT_LINES
-    if request.names or draws:
+    free_lines = screen.height - text_without_plots.count("\n") if screen.tty else 0
+    plots_text = ""
+    draws_default_plots = free_lines > MIN_PLOT_LINES
+    if request.names or draws_default_plots:
         from clfeval.views.plots import draw_requested_plots
 
-        plots = draw_requested_plots(
-            result, request.names, by_default=draws, width=screen.width, color=screen.color
+        plots_text = draw_requested_plots(
+            result,
+            request.names,
+            by_default=draws_default_plots,
+            width=screen.width,
+            color=screen.color,
         )
-        if not request.names and plots.count("\n") > room:
-            plots = ""
-    yield text(plots=plots) if plots else bare
+        if not request.names and plots_text.count("\n") > free_lines:
+            plots_text = ""
+    yield render_text(plots=plots_text) if plots_text else text_without_plots
 
 
 def _screen_text(
@@ -151,7 +155,7 @@ def _screen_text(
     """Return the text of a result for a screen; on a long page its summary at the end."""
     from clfeval.views.terminal import as_text, put_answer_last
 
-    text = as_text(
+    result_text = as_text(
         result,
         width=screen.width,
         color=screen.color,
@@ -160,9 +164,9 @@ def _screen_text(
         plots=plots,
     )
     if not screen.tty or not screen.height:
-        return text
+        return result_text
     return put_answer_last(
-        text, result, width=screen.width, color=screen.color, height=screen.height
+        result_text, result, width=screen.width, color=screen.color, height=screen.height
     )
 
 
@@ -196,24 +200,28 @@ def print_result(pieces: Iterable[str], *, for_people: bool) -> None:
 
 def abandon_stream(stream: Literal["stdout", "stderr"]) -> None:
     """Redirect a stream that cannot be written to the null device, so that exit succeeds."""
-    number = {"stdout": 1, "stderr": CleanupState.stderr}[stream]
+    descriptor = {"stdout": 1, "stderr": CleanupState.stderr}[stream]
     with suppress(OSError):
-        sink = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(sink, number)
-        os.close(sink)
+        null_descriptor = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null_descriptor, descriptor)
+        os.close(null_descriptor)
     setattr(sys, stream, None)
 
 
 def detect_screen() -> Screen:
     """Determine width and colour once, from the streams and the environment."""
     environment = os.environ
-    tty = sys.stdout is not None and sys.stdout.isatty()
-    size = shutil.get_terminal_size()
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    terminal_size = shutil.get_terminal_size()
     width = _requested_width()
-    if width is None and tty:
-        width = size.columns
-    color = bool(environment.get("FORCE_COLOR")) or (tty and environment.get("TERM") != "dumb")
-    return Screen(tty, width, size.lines, color and not environment.get("NO_COLOR"))
+    if width is None and is_terminal:
+        width = terminal_size.columns
+    color = bool(environment.get("FORCE_COLOR")) or (
+        is_terminal and environment.get("TERM") != "dumb"
+    )
+    return Screen(
+        is_terminal, width, terminal_size.lines, color and not environment.get("NO_COLOR")
+    )
 
 
 def _requested_width() -> int | None:
@@ -226,7 +234,7 @@ def print_notes(*notes: str) -> None:
     """Write lines to stderr, folded for a terminal, with control characters escaped."""
     if notes and sys.stderr is not None:
         try:
-            lines = [line for text in notes for line in _fold_line(printable(fill_for_shell(text)))]
+            lines = [line for note in notes for line in _fold_line(printable(fill_for_shell(note)))]
             print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201
         except OSError:  # a closed or full stderr must not lose the result
             abandon_stream("stderr")
@@ -256,38 +264,40 @@ def show_spinner(tables: Sequence[str]) -> Iterator[None]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
-    finished = threading.Event()
-    thread = threading.Thread(target=_spin, args=(tables, finished), daemon=True)
-    thread.start()
+    finished_event = threading.Event()
+    spinner_thread = threading.Thread(target=_spin, args=(tables, finished_event), daemon=True)
+    spinner_thread.start()
     try:
         yield
     finally:
-        finished.set()
-        thread.join()
+        finished_event.set()
+        spinner_thread.join()
 
 
-def _spin(tables: Sequence[str], finished: threading.Event) -> None:
-    if finished.wait(DELAY):
+def _spin(tables: Sequence[str], finished_event: threading.Event) -> None:
+    """Show the spinner of tables from DELAY on, until the event is set."""
+    if finished_event.wait(DELAY):
         return
     from rich.console import Console
     from rich.text import Text
 
     from clfeval.tables.frames import Progress
 
-    name = ", ".join(tables)
-    with Console(stderr=True).status(Text(printable(f"reading {name}"))) as status:
+    tables_text = ", ".join(tables)
+    with Console(stderr=True).status(Text(printable(f"reading {tables_text}"))) as status:
         CleanupState.restoring = RESTORING
-        while not finished.wait(DELAY):
-            step = f": {Progress.step}" if Progress.step else ""
-            status.update(Text(printable(f"reading {name}{step}")))
+        while not finished_event.wait(DELAY):
+            step_clause = f": {Progress.step}" if Progress.step else ""
+            status.update(Text(printable(f"reading {tables_text}{step_clause}")))
     CleanupState.restoring = b""
 
 
-def last_option_value(words: Sequence[str], *flags: str) -> str | None:
+def last_option_value(command_words: Sequence[str], *flags: str) -> str | None:
     """Return the last value of an option in the words of a command line."""
     last_value = None
-    words = words[: words.index("--")] if "--" in words else words
-    for word, next_word in zip_longest(words, words[1:]):
+    if "--" in command_words:  # which ends the options
+        command_words = command_words[: command_words.index("--")]
+    for word, next_word in zip_longest(command_words, command_words[1:]):
         for flag in flags:
             if word == flag:
                 last_value = next_word
@@ -310,10 +320,10 @@ def problem_line(
     row: int | None = None,
     column: str | None = None,
     hint: str | None = None,
-    **further: object,
+    **extra_fields: object,
 ) -> str:
     """Return one line of JSON for a problem, with the same keys for every kind."""
-    values = {
+    problem_fields = {
         "code": code,
         "what": message,
         "file": file,
@@ -321,12 +331,15 @@ def problem_line(
         "column": column,
         "hint": hint,
     }
-    return json.dumps({**values, "exit_code": int(exit_code), **further})
+    return json.dumps({**problem_fields, "exit_code": int(exit_code), **extra_fields})
 
 
-def error_lines(error: ClfevalError, **further: object) -> list[str]:
-    """Return a JSON line for each problem kept, and one with the totals by code."""
-    lines = [
+def error_lines(error: ClfevalError, **extra_fields: object) -> list[str]:
+    """Return a JSON line for each problem kept, and one with the totals by code.
+
+    extra_fields: keys and values that every line has.
+    """
+    problem_lines = [
         problem_line(
             problem.code,
             problem.message,
@@ -335,30 +348,36 @@ def error_lines(error: ClfevalError, **further: object) -> list[str]:
             row=problem.place[1],
             column=problem.column,
             hint=part.hint,
-            **further,
+            **extra_fields,
         )
         for part in error.parts or (error,)
         for problem in part.problems
     ]
-    offered = [
+    offered_readings = [
         {"meaning": reading.meaning, "command": reading.command} for reading in error.readings
     ]
-    totals: dict[str, Any] = {"totals": dict(sorted(error.totals.items())), "try": error.offer}
-    if offered:
-        totals |= {"readings": offered, "further": error.further}
-    return [*lines, json.dumps({**totals, "exit_code": int(error.exit_code), **further})]
+    totals_record: dict[str, Any] = {
+        "totals": dict(sorted(error.totals.items())),
+        "try": error.offer,
+    }
+    if offered_readings:
+        totals_record |= {"readings": offered_readings, "further": error.further}
+    return [
+        *problem_lines,
+        json.dumps({**totals_record, "exit_code": int(error.exit_code), **extra_fields}),
+    ]
 
 
 def print_error(error: ClfevalError, *, verbose: bool = False) -> None:
     """Print an error to standard error, and its annotations for a CI server."""
     error.fill_texts(fill_for_shell)
     print_notes(*(error_lines(error) if wants_json() else error.lines(verbose=verbose)))
-    kind = last_option_value(sys.argv[1:], "--annotate")
-    if kind:
+    annotation_format = last_option_value(sys.argv[1:], "--annotate")
+    if annotation_format:
         from clfeval.views.ci import error_findings
 
         try:
-            annotate(kind, error_findings(error), dry="--dry-run" in sys.argv)
+            annotate(annotation_format, error_findings(error), dry="--dry-run" in sys.argv)
         except UsageError as annotation_error:
             if str(annotation_error) != str(error):  # else it has just been printed
                 print_notes(
@@ -366,31 +385,38 @@ def print_error(error: ClfevalError, *, verbose: bool = False) -> None:
                 )
 
 
-def bug_line(lines: Sequence[str], message: str, **further: Any) -> str:
+def bug_line(traceback_lines: Sequence[str], message: str, **extra_fields: Any) -> str:
     """Return the JSON line of a bug, with the traceback."""
-    exception = lines[-1] if lines else "unknown"
+    exception = traceback_lines[-1] if traceback_lines else "unknown"
     return problem_line(
-        "bug", exception, ExitCode.BUG, hint=message, traceback=list(lines), **further
+        "bug",
+        exception,
+        ExitCode.BUG,
+        hint=message,
+        traceback=list(traceback_lines),
+        **extra_fields,
     )
 
 
-def gate_lines(gates: Sequence[Gate], **keys: Any) -> list[str]:
+def gate_lines(gates: Sequence[Gate], **extra_fields: Any) -> list[str]:
     """Return a JSON line for each missed gate; one that only warns has exit code 0."""
-    codes = {True: ExitCode.GATE_MISSED, False: ExitCode.OK}
+    code_if_failed = {True: ExitCode.GATE_MISSED, False: ExitCode.OK}
     return [
-        problem_line("gate-missed", gate_sentence(gate), codes[gate.failed], **keys)
+        problem_line(
+            "gate-missed", gate_sentence(gate), code_if_failed[gate.failed], **extra_fields
+        )
         for gate in gates
         if not gate.passed
     ]
 
 
-def annotate(kind: str, findings: Sequence[Finding], *, dry: bool = False) -> None:
+def annotate(annotation_format: str, findings: Sequence[Finding], *, dry: bool = False) -> None:
     """Write annotations: GitHub to standard error, GitLab to a file unless dry; UsageError."""
     from clfeval.views.ci import REPORT, github_lines, gitlab_report
 
-    if kind == "github":
+    if annotation_format == "github":
         print_notes(*github_lines(findings))
-    elif kind == "gitlab" and not dry:
+    elif annotation_format == "gitlab" and not dry:
         files.write_atomically(Path(REPORT), gitlab_report(findings))
 
 
@@ -414,41 +440,46 @@ def capture_engine_output() -> Iterator[None]:
 
     Python's own output is not captured. Descriptors are swapped while no other thread prints.
     """
-    stream = sys.stderr
-    if not _can_capture(stream):
+    own_stderr = sys.stderr
+    if not _can_capture(own_stderr):
         yield
         return
-    captured = open_scratch_file()
-    descriptor = os.dup(2)
-    CleanupState.stderr = descriptor
-    internal_error = True
+    captured_file = open_scratch_file()
+    stderr_descriptor = os.dup(2)
+    CleanupState.stderr = stderr_descriptor
+    is_internal_error = True
     reports_crashes = not faulthandler.is_enabled()
     sys.stderr = open(  # noqa: SIM115 - closed with the descriptor below
-        descriptor, "w", 1, encoding=stream.encoding, errors=stream.errors, closefd=False
+        stderr_descriptor,
+        "w",
+        1,
+        encoding=own_stderr.encoding,
+        errors=own_stderr.errors,
+        closefd=False,
     )
     try:
-        os.dup2(captured.fileno(), 2)
+        os.dup2(captured_file.fileno(), 2)
         if reports_crashes:  # of a library, whose own output is captured
             faulthandler.enable(sys.stderr, all_threads=False)
         yield
-        internal_error = False
+        is_internal_error = False
     except (ClfevalError, SystemExit, KeyboardInterrupt):
-        internal_error = False
+        is_internal_error = False
         raise
     finally:
         if reports_crashes:
             faulthandler.disable()
         if sys.stderr is not None:  # else there is no stream to write to
             sys.stderr.flush()
-            sys.stderr = stream
+            sys.stderr = own_stderr
         CleanupState.stderr = 2
-        os.dup2(descriptor, 2)
-        os.close(descriptor)
-        with captured:
-            captured.seek(0)
-            text = captured.read().decode(errors="replace")
-        if text and (internal_error or PANIC not in text):
-            print_notes(*text.splitlines())
+        os.dup2(stderr_descriptor, 2)
+        os.close(stderr_descriptor)
+        with captured_file:
+            captured_file.seek(0)
+            captured_text = captured_file.read().decode(errors="replace")
+        if captured_text and (is_internal_error or PANIC not in captured_text):
+            print_notes(*captured_text.splitlines())
 
 
 def _can_capture(stream: Any) -> bool:
@@ -461,6 +492,7 @@ def _can_capture(stream: Any) -> bool:
             with suppress(ImportError):
                 import resource
 
-                return resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
+                soft_limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+                return soft_limit == resource.RLIM_INFINITY
             return True
     return False

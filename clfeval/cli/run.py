@@ -114,9 +114,9 @@ def run_command(
     if request.append is not None:
         check_target(request.append, request.tables)
     screen = detect_screen()
-    planned = request.shows_tables_of_plan
-    wanted_output = requested_output(request.output, DRY_RUN if planned else request.command)
-    wanted_output = replace(wanted_output, rows=request.rows)
+    shows_plan = request.shows_tables_of_plan
+    output_request = requested_output(request.output, DRY_RUN if shows_plan else request.command)
+    output_request = replace(output_request, rows=request.rows)
     if request.rows and not request.dry:
         refuse_unsaved_rows(request.output.save)
     with SavedFiles(
@@ -125,19 +125,19 @@ def run_command(
         gates=request.gates.any or request.batch,
         option=f"{OPTION}--save{END} ",
         command=request.command,
-        request=wanted_output,
-    ) as files:
+        request=output_request,
+    ) as saved_files:
         result = _compute_with_spinner(request, compute)
         if request.dry:  # further options are about the result
             request = replace(request, output=replace(request.output, show=()))
-            table = wanted_output.table if planned else None
-            wanted_output = replace(wanted_output, names=(), table=table)
-        table_or_first(result, wanted_output.table)  # before any file is replaced
+            csv_table = output_request.table if shows_plan else None
+            output_request = replace(output_request, names=(), table=csv_table)
+        table_or_first(result, output_request.table)  # before any file is replaced
         _check_requested_tables(result, request.output)
-        result = fill_result(result, fill_for_shell, files.notes)
-        notes, write_error = _write_files(result, request, files, wanted_output)
+        result = fill_result(result, fill_for_shell, saved_files.notes)
+        notes, write_error = _write_files(result, request, saved_files, output_request)
         notes += describe(result)
-        pieces = stdout_pieces(result, wanted_output, request.output, screen)
+        pieces = stdout_pieces(result, output_request, request.output, screen)
         print_result(pieces, for_people=request.output.format == "table")
     _print_result_notes(result, notes, request.output, screen)
     if write_error is not None:
@@ -172,7 +172,10 @@ def _check_requested_tables(result: Document, output: Output) -> None:
 
 
 def _write_files(
-    result: Document, request: CommandRequest, files: SavedFiles, wanted_output: OutputRequest
+    result: Document,
+    request: CommandRequest,
+    saved_files: SavedFiles,
+    output_request: OutputRequest,
 ) -> tuple[list[str], UsageError | None]:
     """Write the files and the lines of the history, unless dry.
 
@@ -182,7 +185,7 @@ def _write_files(
     if request.dry:
         return notes, None
     try:
-        notes += [f"wrote {name}" for name in files.write(result, wanted_output)]
+        notes += [f"wrote {name}" for name in saved_files.write(result, output_request)]
         if request.history and request.append is not None:
             from clfeval.api.baseline import history_entries
 
@@ -220,29 +223,29 @@ def _print_result_notes(
     result: Document, notes: Sequence[str], output: Output, screen: Screen
 ) -> None:
     """Print to stderr what stdout lacks: warnings, names of files, missed gates."""
-    in_table = output.format == "table"
+    prints_table = output.format == "table"
     if not output.quiet:
-        for warning in () if in_table else result.warnings:
+        for warning in () if prints_table else result.warnings:
             print_notes(f"note: {warning.message} [{warning.code}]")
-        csv = output.format == "csv" or any(line.endswith(".csv") for line in notes)
-        if result.methods and csv:
-            methods = ", ".join(result.methods)
+        writes_csv = output.format == "csv" or any(note.endswith(".csv") for note in notes)
+        if result.methods and writes_csv:
+            methods_text = ", ".join(result.methods)
             print_notes(
                 f"note: CSV holds one table of {result.command}; "
-                f"for {methods} use {OPTION}--format json{END}"
+                f"for {methods_text} use {OPTION}--format json{END}"
             )
         print_notes(*notes)
-    watched = in_table and screen.tty  # the table on the terminal has them
-    if not watched and result.command != SUITE:
+    shows_gates = prints_table and screen.tty  # the table on the terminal has them
+    if not shows_gates and result.command != SUITE:
         missed_gates = [gate for gate in result.gates if not gate.passed]
-        lines = [
+        gate_texts = [
             f"{'gate missed' if gate.failed else 'warning'}: {gate_sentence(gate)}"
             for gate in missed_gates
         ]
-        further = len(lines) - MAX_GATE_LINES
-        if further > 0:
-            lines[MAX_GATE_LINES:] = [f"  ... {further:,} more gates missed"]
-        print_notes(*(gate_lines(result.gates) if wants_json() else lines))
+        unlisted_count = len(gate_texts) - MAX_GATE_LINES
+        if unlisted_count > 0:
+            gate_texts[MAX_GATE_LINES:] = [f"  ... {unlisted_count:,} more gates missed"]
+        print_notes(*(gate_lines(result.gates) if wants_json() else gate_texts))
 
 
 LINES = "Lines"  # panel
@@ -277,23 +280,25 @@ clfeval report week.csv --append history.jsonl --label 2026-W48
 
 def show_history(_: Command, files: Sequence[str], values: Mapping[str, Any]) -> None:
     """Print a history like the result of a command; UsageError for several files."""
-    trend = build_group(TrendOptions, values)
-    name, *further = files
-    if further:
-        raise bad_option("history takes one file", f"clfeval history {name}")
+    trend_options = build_group(TrendOptions, values)
+    file_name, *other_files = files
+    if other_files:
+        raise bad_option("history takes one file", f"clfeval history {file_name}")
 
     def compute() -> Document:
         from clfeval.api.baseline import history_trend
         from clfeval.api.texts import fill_result
 
-        trend_document = history_trend(name, trend.command, accept=trend.accept, label=trend.label)
+        trend_document = history_trend(
+            file_name, trend_options.command, accept=trend_options.accept, label=trend_options.label
+        )
         return fill_result(trend_document, fill_for_shell)
 
     def describe(result: Document) -> list[str]:
-        label = trend.label or result.parameters["last"]
-        return [f"accepted {label} in {name}"] if trend.accept else []
+        label = trend_options.label or result.parameters["last"]
+        return [f"accepted {label} in {file_name}"] if trend_options.accept else []
 
-    request = CommandRequest(HISTORY, [name], build_group(Output, values), Gates())
+    request = CommandRequest(HISTORY, [file_name], build_group(Output, values), Gates())
     run_command(request, compute, describe=describe)
 
 
@@ -348,26 +353,27 @@ def run_batch(_: Command, files: Sequence[str], values: Mapping[str, Any]) -> No
     from clfeval.suite.plan import build_plan
     from clfeval.suite.running import MAX_OUTCOME_LINES, execute_runs, suite_result
 
-    batch = build_group(BatchOptions, values)
+    batch_options = build_group(BatchOptions, values)
     output = build_group(Output, values)
-    if batch.print_schema:
+    if batch_options.print_schema:
         from clfeval.suite.schema import suite_schema
 
-        text = dumps(suite_schema(Output), indent=1, ensure_ascii=False)
-        print_result([text, "\n"], for_people=False)
+        schema_text = dumps(suite_schema(Output), indent=1, ensure_ascii=False)
+        print_result([schema_text, "\n"], for_people=False)
         return
     if not files:
         raise bad_option("batch needs a YAML file", "run clfeval batch suite.yaml")
-    dry = batch.dry_run
+    is_dry = batch_options.dry_run
+    writes_page = any(name.lower().endswith(".html") for name in output.save)
     plan = build_plan(
         files,
         Output,
-        variables=batch.variables,
-        only=batch.only,
-        label=batch.label,
-        accept=batch.accept,
+        variables=batch_options.variables,
+        only=batch_options.only,
+        label=batch_options.label,
+        accept=batch_options.accept,
     )
-    total = len(plan.runs)
+    run_count = len(plan.runs)
 
     findings: list[Finding] = []
 
@@ -376,28 +382,28 @@ def run_batch(_: Command, files: Sequence[str], values: Mapping[str, Any]) -> No
         listener = print_notes if output.verbose else None
         runs = execute_runs(
             plan.runs,
-            dry=dry,
-            fail_fast=batch.fail_fast,
+            dry=is_dry,
+            fail_fast=batch_options.fail_fast,
             listener=listener,
             history=plan.history,
-            keep=total <= MAX_PAGES and any(name.lower().endswith(".html") for name in output.save),
+            keep=run_count <= MAX_PAGES and writes_page,
         )
-        for number, outcome in enumerate(runs, start=1):
-            _print_outcome(f"[{number}/{total}] ", outcome, output)
+        for run_number, outcome in enumerate(runs, start=1):
+            _print_outcome(f"[{run_number}/{run_count}] ", outcome, output)
             if output.annotate:
                 findings.extend(_findings(outcome, files[-1]))
             # large texts are not kept: the result has their first lines
             outcomes.append(replace(outcome, lines=outcome.lines[:MAX_OUTCOME_LINES], fault=None))
-        if plan.history is not None and plan.history.accept and not (dry or output.quiet):
+        if plan.history is not None and plan.history.accept and not (is_dry or output.quiet):
             _print_acceptance(plan.history, passed=not any(outcome.code for outcome in outcomes))
-        return suite_result(plan, outcomes, dry=dry)
+        return suite_result(plan, outcomes, dry=is_dry)
 
     paths_of_runs = [
         path for run in plan.runs for path in (*run.reads, *run.input_patterns, *run.save)
     ]
     paths_of_runs += [plan.history.file] if plan.history else []
-    paths = [*files, *dict.fromkeys(paths_of_runs)]
-    request = CommandRequest(SUITE, paths, output, Gates(), dry=dry)
+    protected_paths = [*files, *dict.fromkeys(paths_of_runs)]
+    request = CommandRequest(SUITE, protected_paths, output, Gates(), dry=is_dry)
     run_command(request, compute, findings=findings)
 
 
@@ -411,12 +417,12 @@ def _print_acceptance(history: HistoryTarget, *, passed: bool) -> None:
     print_notes(note)
 
 
-def _findings(outcome: RunOutcome, config: str) -> list[Finding]:
+def _findings(outcome: RunOutcome, yaml_file: str) -> list[Finding]:
     """Return the annotations of a run; those without a file refer to the YAML file."""
     from clfeval.views.ci import bug_findings, error_findings, gate_findings
 
-    tables = (split_path(path)[1] for path in outcome.run.files)
-    findings = gate_findings(outcome.gates, [*filter(os.path.isfile, tables), config], ())
+    table_files = (path for _, path in map(split_path, outcome.run.files))
+    findings = gate_findings(outcome.gates, [*filter(os.path.isfile, table_files), yaml_file], ())
     if outcome.fault is not None:
         findings += error_findings(outcome.fault)
     elif outcome.code == ExitCode.BUG:
@@ -424,29 +430,29 @@ def _findings(outcome: RunOutcome, config: str) -> list[Finding]:
     return findings
 
 
-def _print_outcome(head: str, outcome: RunOutcome, output: Output) -> None:
+def _print_outcome(prefix: str, outcome: RunOutcome, output: Output) -> None:
     """Print the outcome of a run: one line, with its errors below."""
     from clfeval.pages.batches import DOUBTFUL, FAILED
 
-    name = outcome.run.name
-    failed = outcome.state in (FAILED, DOUBTFUL)
+    run_name = outcome.run.name
+    is_failure = outcome.state in (FAILED, DOUBTFUL)
     is_bug = outcome.code == ExitCode.BUG
-    lines = outcome.lines if output.verbose or is_bug else outcome.lines[:MAX_RUN_LINES]
+    printed_lines = outcome.lines if output.verbose or is_bug else outcome.lines[:MAX_RUN_LINES]
     if not output.quiet or (outcome.code and not wants_json()):
-        remark = f" ({outcome.run.place})" if failed else ""
-        if lines and not failed and not (outcome.code and wants_json()):
-            remark = _outcome_remark(outcome, lines, verbose=output.verbose)
-        print_notes(f"{head}{name}: {_outcome_state(outcome)}{remark}")
+        remark = f" ({outcome.run.place})" if is_failure else ""
+        if printed_lines and not is_failure and not (outcome.code and wants_json()):
+            remark = _outcome_remark(outcome, printed_lines, verbose=output.verbose)
+        print_notes(f"{prefix}{run_name}: {_outcome_state(outcome)}{remark}")
     if wants_json() and outcome.fault is not None:
-        print_notes(*error_lines(outcome.fault, run=name))
+        print_notes(*error_lines(outcome.fault, run=run_name))
     elif wants_json() and is_bug:
-        print_notes(bug_line(outcome.lines[:-1], outcome.lines[-1], run=name))
+        print_notes(bug_line(outcome.lines[:-1], outcome.lines[-1], run=run_name))
     elif wants_json():
-        print_notes(*gate_lines([replace(gate, run=None) for gate in outcome.gates], run=name))
-    elif failed:
-        print_notes(*(f"{name}: {line}" for line in lines))
+        print_notes(*gate_lines([replace(gate, run=None) for gate in outcome.gates], run=run_name))
+    elif is_failure:
+        print_notes(*(f"{run_name}: {line}" for line in printed_lines))
     if output.verbose:
-        print_notes(*(f"{name}: wrote {path}" for path in outcome.saved))
+        print_notes(*(f"{run_name}: wrote {path}" for path in outcome.saved))
 
 
 def _outcome_state(outcome: RunOutcome) -> str:
@@ -465,10 +471,10 @@ def _outcome_remark(outcome: RunOutcome, lines: Sequence[str], *, verbose: bool)
     """
     from clfeval.pages.batches import WAITS
 
-    printed = lines if outcome.code or verbose else lines[:1]
-    further = len(outcome.lines) - len(printed)
-    remark = f"{' ' if outcome.state == WAITS else ': '}{'; '.join(printed)}"
-    return f"{remark}; {further:,} more" if further else remark
+    printed_lines = lines if outcome.code or verbose else lines[:1]
+    unprinted_count = len(outcome.lines) - len(printed_lines)
+    remark = f"{' ' if outcome.state == WAITS else ': '}{'; '.join(printed_lines)}"
+    return f"{remark}; {unprinted_count:,} more" if unprinted_count else remark
 
 
 TABLES = Path(__file__).parent.parent / "example"
@@ -498,25 +504,25 @@ def write_example(_: Command, folders: Sequence[str], __: Mapping[str, Any]) -> 
     if len(folders) > 1:
         raise bad_option("example takes one folder", f"clfeval example {folders[0]}")
     folder = Path(*folders)
-    tables = {
+    text_by_path = {
         folder / source.name: source.read_text("utf-8") for source in sorted(TABLES.glob("*.csv"))
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path, text in tables.items():
+        for path, text in text_by_path.items():
             if path.exists() and path.read_text("utf-8", errors="replace") != text:
                 message = "a different file has this name"
                 hint = "name another folder: clfeval example DIR"
                 raise UsageError.new(message, "output", f"{path}", hint=hint)
-        for path, text in tables.items():
+        for path, text in text_by_path.items():
             with closing(Draft(path)) as draft:
                 draft.stream.write(text)
                 draft.replace_target(READABLE)
     except OSError as error:
         message = f"cannot write the example: {error.strerror}"
         raise UsageError.new(message, "output", f"{folder}") from None
-    lines = [f"Wrote {', '.join(map(str, tables))}. Now try, for example:\n"]
-    for name, file, *options in TRIES:
-        words = ["clfeval", name, str(folder / file), *options]
-        lines.append(f"  {format_command_line(words)}\n")
-    print_result(lines, for_people=True)
+    output_lines = [f"Wrote {', '.join(map(str, text_by_path))}. Now try, for example:\n"]
+    for command, table_file, *option_words in TRIES:
+        command_words = ["clfeval", command, str(folder / table_file), *option_words]
+        output_lines.append(f"  {format_command_line(command_words)}\n")
+    print_result(output_lines, for_people=True)

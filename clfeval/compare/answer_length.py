@@ -98,10 +98,10 @@ def shorten_answer(answer: Sequence[Answer], limit: int) -> tuple[Answer, ...]:
     tables of everything that fell. The first sentence always stays.
     """
     draft = _Draft.from_answer(answer)
-    for step in _steps(draft):
+    for apply_step in _steps(draft):
         if count_words(draft.sentences()) <= limit:
             break
-        step()
+        apply_step()
     draft.restore(limit)
     return draft.sentences()
 
@@ -121,7 +121,9 @@ class _Draft:
     def from_answer(cls, answer: Sequence[Answer]) -> _Draft:
         """Return the draft of an answer."""
         sentences = [sentence for sentence in answer if not sentence.left_out]
-        earlier = [part for sentence in answer for part in sentence.left_out]
+        earlier = [
+            omitted_sentence for sentence in answer for omitted_sentence in sentence.left_out
+        ]
         return cls(dict(enumerate(sentences)), {}, earlier)
 
     def drop(self, topic: str) -> None:
@@ -196,10 +198,13 @@ def _steps(draft: _Draft) -> Iterator[Callable[[], None]]:
 
 def _left_out_answer(sentences: Sequence[Answer]) -> Answer:
     """Return the sentence on the findings an answer has no room for: harms, and their tables."""
-    harms = [FINDINGS[sentence.code][0] for sentence in sentences if sentence.harm]
-    topics = [*dict.fromkeys(harms)]
-    names = [FINDINGS[sentence.code][1] for sentence in sentences]
-    tables = [name for name in dict.fromkeys(names) if name != MAIN_TABLE]
+    findings = [FINDINGS[sentence.code] for sentence in sentences]
+    harm_topics = [
+        topic for sentence, (topic, _) in zip(sentences, findings, strict=True) if sentence.harm
+    ]
+    topics = [*dict.fromkeys(harm_topics)]
+    table_names = [table_name for _, table_name in findings]
+    tables = [name for name in dict.fromkeys(table_names) if name != MAIN_TABLE]
     text = f"Also worse: {join_words(topics, most=len(topics))}. " if topics else ""
     if tables:
         noun = "table" if len(tables) == 1 else "tables"
@@ -207,4 +212,4 @@ def _left_out_answer(sentences: Sequence[Answer]) -> Answer:
         text += f"({OPTION}--show NAME{END})."
     else:
         text += "More results are in the table of models."
-    return Answer(CODE, text, harm=bool(harms), left_out=tuple(sentences))
+    return Answer(CODE, text, harm=bool(harm_topics), left_out=tuple(sentences))

@@ -50,8 +50,8 @@ class Change:
         """Return the reverse change, from new to old."""
 
         def negated(estimate: Estimate) -> Estimate:
-            numbers = (estimate.value, estimate.high, estimate.low)
-            value, low, high = (None if number is None else 0.0 - number for number in numbers)
+            reversed_limits = (estimate.value, estimate.high, estimate.low)
+            value, low, high = (None if limit is None else 0.0 - limit for limit in reversed_limits)
             return Estimate(value, low, high, estimate.reason)
 
         return replace(
@@ -79,8 +79,8 @@ class Change:
         best: the direction where the catalogue does not know the metric.
         Source: Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15:657.
         """
-        d = self.difference.value
-        if d is None:
+        difference = self.difference.value
+        if difference is None:
             return None
         aim = direction(metric, best)
         sign = {"max": 1, "min": -1}.get(aim, 0)
@@ -91,20 +91,22 @@ class Change:
         if margin is not None and -margin < low and high < margin:
             return EQUIVALENT
         if self.significant(level):
-            farther = -sign * d if sign else self._farther(AIMS.get(aim))
-            return CHANGED if not farther else WORSE if farther > 0 else BETTER
+            distance_increase = -sign * difference if sign else self._farther(AIMS.get(aim))
+            if not distance_increase:
+                return CHANGED
+            return WORSE if distance_increase > 0 else BETTER
         return NOT_WORSE if margin is not None and low > -margin else UNDECIDED
 
     def _farther(self, aim: float | None) -> float:
         """Return the increase of the distance from the target; 0 where it is not known."""
         old = self.old.value
         new = self.new.value
-        d = self.difference.value or 0.0
+        difference = self.difference.value or 0.0
         if aim is None or old is None or new is None:
             return 0.0
         if (old - aim) * (new - aim) < 0:  # on two sides: only if clearly farther
             low, high = self.difference.low, self.difference.high
-            half_width = d - (low or 0.0) if d > 0 else (high or 0.0) - d
+            half_width = difference - (low or 0.0) if difference > 0 else (high or 0.0) - difference
             if not abs(new + old - 2 * aim) > half_width:
                 return 0.0
         return abs(new - aim) - abs(old - aim)
@@ -139,16 +141,20 @@ def changes_of_independent(
 ) -> list[Change]:
     """Return the change of each pair of an old and a new value: see `change_of_independent`."""
     changes = [_change_of_values(*map(_estimate_of_cell, pair)) for pair in pairs]
-    positions = [i for i, change in enumerate(changes) if _has_both_intervals(change)]
-    old_limits = values_and_limits([changes[i].old for i in positions])
-    new_limits = values_and_limits([changes[i].new for i in positions])
+    change_indices = [
+        change_index for change_index, change in enumerate(changes) if _has_both_intervals(change)
+    ]
+    old_limits = values_and_limits([changes[change_index].old for change_index in change_indices])
+    new_limits = values_and_limits([changes[change_index].new for change_index in change_indices])
     differences, lower, upper = square_and_add(new_limits, old_limits, rho)
     lower = lower - bound
     upper = upper + bound
     p_values = p_from_limits(differences, lower, upper, math.inf, level=level)
     intervals = map(estimate_or_none, differences.tolist(), lower.tolist(), upper.tolist())
-    for i, interval, p in zip(positions, intervals, p_values.tolist(), strict=True):
-        changes[i] = Change(changes[i].old, changes[i].new, interval, number_or_none(p))
+    for change_index, interval, p in zip(change_indices, intervals, p_values.tolist(), strict=True):
+        changes[change_index] = Change(
+            changes[change_index].old, changes[change_index].new, interval, number_or_none(p)
+        )
     return changes
 
 
@@ -169,8 +175,8 @@ def _change_of_values(old: Estimate, new: Estimate) -> Change:
     if old_value is None or new_value is None:
         reason = (new if new_value is None else old).reason or "undefined"
     else:
-        reasons = {infinity: name for name, infinity in infinities.items()}
-        reason = reasons.get(new_value - old_value, "undefined")
+        reasons_by_value = {infinity: name for name, infinity in infinities.items()}
+        reason = reasons_by_value.get(new_value - old_value, "undefined")
     return Change(old, new, Estimate(None, reason=reason))
 
 
@@ -217,17 +223,20 @@ def p_from_limits(
     limit is d itself. Shapes: (m,) each.
     """
     d = np.asarray(d, np.float64)
-    reach = np.where(d > 0, d - np.asarray(low), np.asarray(high) - d)
+    distance = np.where(d > 0, d - np.asarray(low), np.asarray(high) - d)
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2 * student_tail(df, np.abs(d) / reach * student_quantile(df, level=level))
-    return np.where(np.isnan(reach), np.nan, np.where(d == 0, 1.0, p))
+        p = 2 * student_tail(df, np.abs(d) / distance * student_quantile(df, level=level))
+    return np.where(np.isnan(distance), np.nan, np.where(d == 0, 1.0, p))
 
 
 def t_limits(d: Floats, s: Floats, df: Floats, most: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return d -+ t s, or 0 -+ most where no row differs; NaN where s is unknown, or 0 unlike d."""
+    """Return d -+ t s, or 0 -+ most where no row differs; NaN where s is unknown, or 0 unlike d.
+
+    d: differences, s: their errors, t: the quantile at `level` with df degrees of freedom.
+    """
     t = student_quantile(np.where(df > 0, df, np.nan), level=level)
-    reach = np.where((s == 0) & (d == 0), most, t * np.where(s > 0, s, np.nan))
-    return d - reach, d + reach
+    half_width = np.where((s == 0) & (d == 0), most, t * np.where(s > 0, s, np.nan))
+    return d - half_width, d + half_width
 
 
 def t_p_values(d: Floats, s: Floats, df: Floats) -> Floats:
@@ -343,8 +352,8 @@ def errors_of_kinds(
 ) -> DifferenceErrors:
     """Return the errors of k estimates from their influence on m kinds of rows, f (k, m).
 
-    n (m,): rows of each kind, or their weight; clusters: sampling units. fewest, flips: as in
-    `errors_of_rows`.
+    n (m,): rows of each kind, or their weight; clusters: the sampling units, None for rows. fewest,
+    flips: as in `errors_of_rows`.
     """
     total = float(n.sum())
     parts, weights = (total, n.astype(np.float64)) if clusters is None else (clusters.size, None)
@@ -373,17 +382,19 @@ def errors_of_rows(
     kurtosis (see `influence_covariance`), at most fewest - 1.
 
     weights (n,): frequencies, with `sampling` sampling weights. owners (n,): the cluster of each
-    row, numbered from 0. flips (k, k): squares added to those of f_i - f_j, of half a row more in
-    each class and direction.
+    row, numbered from 0. fewest: rows, or clusters, of the smallest class. flips (k, k): squares
+    added to those of f_i - f_j, of half a row more in each class and direction.
     Source: Hampel 1974, Journal of the American Statistical Association 69:383; half a row, of
     shares: Agresti and Min 2005, Statistics in Medicine 24:729.
     """
     n = np.ones(len(f[0])) if weights is None else weights.astype(np.float64)
     total = float(n.sum())
     if owners is not None:
-        c = int(owners.max(initial=-1)) + 1
-        terms = [np.bincount(owners, influence * n, c).astype(np.float64) for influence in f]
-        parts = float(c) if c >= FEWEST_CLUSTERS else 0.0
+        cluster_count = int(owners.max(initial=-1)) + 1
+        terms = [
+            np.bincount(owners, influence * n, cluster_count).astype(np.float64) for influence in f
+        ]
+        parts = float(cluster_count) if cluster_count >= FEWEST_CLUSTERS else 0.0
         return _difference_errors(terms, None, total, parts, fewest, flips)
     if sampling:
         terms = [influence * n for influence in f]
@@ -400,7 +411,10 @@ def _difference_errors(
     fewest: float,
     flips: Floats | None,
 ) -> DifferenceErrors:
-    """Return the errors from k values of each of r terms, (r,) each, with weights q (r,)."""
+    """Return the errors from k values of each of r terms, (r,) each, with weights q (r,).
+
+    total: the sum of weights of rows; parts: the number of sampling units.
+    """
     return DifferenceSums.from_terms(f, q).errors(total, parts, fewest, flips)
 
 
@@ -416,13 +430,13 @@ class DifferenceSums:
     @classmethod
     def from_terms(cls, f: Sequence[Floats], q: Floats | None) -> DifferenceSums:
         """Add k values of each of r terms, (r,) each, with weights q (r,)."""
-        products, third, fourth = _sums_of_products(f, q)
+        products, cube_products, square_products = _sums_of_products(f, q)
         second_moments = np.diag(products)
-        fourth_moments = np.diag(fourth)
+        fourth_moments = np.diag(square_products)
         total_squares = second_moments[:, None] + second_moments[None]
         squares = total_squares - 2 * products
-        fourth_powers = fourth_moments[:, None] + fourth_moments[None] + 6 * fourth
-        fourth_powers -= 4 * (third + third.T)
+        fourth_powers = fourth_moments[:, None] + fourth_moments[None] + 6 * square_products
+        fourth_powers -= 4 * (cube_products + cube_products.T)
         weights = 1 if q is None else q
         for i, j in np.argwhere(np.triu(squares < _CLOSE * total_squares, 1)).tolist():
             pair_squares = (f[i] - f[j]) ** 2
@@ -431,21 +445,24 @@ class DifferenceSums:
         mass = float(len(f[0])) if q is None else float(q.sum())
         return cls(products, squares, fourth_powers, mass)
 
-    def __add__(self, further: DifferenceSums) -> DifferenceSums:
+    def __add__(self, addend: DifferenceSums) -> DifferenceSums:
         """Return the sums over the terms of both."""
         return DifferenceSums(
-            self.products + further.products,
-            self.squares + further.squares,
-            self.fourth_powers + further.fourth_powers,
-            self.mass + further.mass,
+            self.products + addend.products,
+            self.squares + addend.squares,
+            self.fourth_powers + addend.fourth_powers,
+            self.mass + addend.mass,
         )
 
     def errors(
         self, total: float, parts: float, fewest: float, flips: Floats | None
     ) -> DifferenceErrors:
-        """Return the errors of differences: see `errors_of_rows`."""
-        moments = np.diag(self.products)
-        rounding = _ROUNDING * (moments[:, None] + moments[None])
+        """Return the errors of differences: see `errors_of_rows`.
+
+        total: the sum of weights of rows; parts: the number of sampling units.
+        """
+        second_moments = np.diag(self.products)
+        rounding = _ROUNDING * (second_moments[:, None] + second_moments[None])
         squares = np.where(self.squares > rounding, self.squares, 0.0)
         fourth_powers = self.mass * np.maximum(self.fourth_powers, 0.0)
         kurtosis = divide(fourth_powers, np.where(squares > 0, squares**2, np.nan))
@@ -454,10 +471,12 @@ class DifferenceSums:
         if flips is not None:
             squares = squares + flips
         errors = np.sqrt(mean_covariance(squares, total, parts))
-        v = mean_covariance(self.products, total, parts)
-        largest = np.broadcast_to(np.abs(v).max(initial=0.0), v.shape)
+        covariance = mean_covariance(self.products, total, parts)
+        largest_covariance = np.broadcast_to(np.abs(covariance).max(initial=0.0), covariance.shape)
         return DifferenceErrors(
-            _round_to_digits(errors, errors), _round_to_digits(df, df), _round_to_digits(v, largest)
+            _round_to_digits(errors, errors),
+            _round_to_digits(df, df),
+            _round_to_digits(covariance, largest_covariance),
         )
 
 
@@ -465,21 +484,21 @@ def _sums_of_products(f: Sequence[Floats], q: Floats | None) -> tuple[Floats, Fl
     """Return the sums over terms of f_i f_j, f_i³ f_j and f_i² f_j², (k, k) each."""
     k = len(f)
     products = np.zeros((k, k))
-    third = np.zeros((k, k))
-    fourth = np.zeros((k, k))
-    for start in range(0, len(f[0]), _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        block = np.array([influence[rows] for influence in f])
-        weighed = block if q is None else block * q[rows]
+    cube_products = np.zeros((k, k))
+    square_products = np.zeros((k, k))
+    for first_row in range(0, len(f[0]), _BLOCK):
+        block_rows = slice(first_row, first_row + _BLOCK)
+        block = np.array([influence[block_rows] for influence in f])
+        weighted_block = block if q is None else block * q[block_rows]
         squares = block * block
-        products += weighed @ block.T
-        third += (weighed * squares) @ block.T
-        fourth += (weighed * block) @ squares.T
-    return products, third, fourth
+        products += weighted_block @ block.T
+        cube_products += (weighted_block * squares) @ block.T
+        square_products += (weighted_block * block) @ squares.T
+    return products, cube_products, square_products
 
 
 def _round_to_digits(x: Floats, size: Floats) -> Floats:
     """Return x rounded relative to `size`, so that row order and other models have no effect."""
     is_rounded = np.isfinite(x) & (size > 0)
-    power = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(np.where(is_rounded, size, 1.0))))
-    return np.where(is_rounded, np.round(x * power) / power, x)
+    scale = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(np.where(is_rounded, size, 1.0))))
+    return np.where(is_rounded, np.round(x * scale) / scale, x)

@@ -59,23 +59,32 @@ def family_pairs(reference: str | None, models: Sequence[str]) -> PairPositions:
     if reference.endswith(NAMESAKES):
         prefix = reference.removesuffix("*")
         references = {
-            name.removeprefix(prefix): i for i, name in enumerate(models) if name.startswith(prefix)
+            name.removeprefix(prefix): model_index
+            for model_index, name in enumerate(models)
+            if name.startswith(prefix)
         }
-        tails = [name.partition(":")[2] for name in models]
+        model_names = [name.partition(":")[2] for name in models]
         return [
-            (i, references[tail]) for i, tail in enumerate(tails) if references.get(tail, i) != i
+            (model_index, references[model_name])
+            for model_index, model_name in enumerate(model_names)
+            if references.get(model_name, model_index) != model_index
         ]
     if reference not in models:
         return []
-    position = models.index(reference)
-    return [(i, position) for i in range(len(models)) if i != position]
+    reference_index = models.index(reference)
+    return [
+        (model_index, reference_index)
+        for model_index in range(len(models))
+        if model_index != reference_index
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairFamily:
     """Pairs of models by one measure, tested together: all arrays (q,).
 
-    p: unadjusted, adjusted: for all pairs. each_level: of single intervals that jointly keep level.
+    first, second: indices of the models. p: unadjusted, adjusted: for all pairs. each_level: of
+    single intervals that jointly keep level.
     """
 
     estimates: PairedEstimates
@@ -106,19 +115,22 @@ class PairFamily:
         if values is None:
             values = [Estimate(value) for value in self.estimates.values.tolist()]
         pairs = (self.first, self.second)
-        d, low, high, _ = self.estimates.intervals(*pairs, level=self.level)
-        _, outer_low, outer_high, _ = self.estimates.intervals(*pairs, level=self.each_level)
-        columns = (d, low, high, outer_low, outer_high, self.p, self.adjusted)
+        *own_interval, _ = self.estimates.intervals(*pairs, level=self.level)
+        _, *joint_limits, _ = self.estimates.intervals(*pairs, level=self.each_level)
         changes = []
-        for (i, j), *row in zip(self.pairs, *(x.tolist() for x in columns), strict=True):
+        for (model, reference), difference, low, high, joint_low, joint_high, p, adjusted in zip(
+            self.pairs,
+            *(column.tolist() for column in (*own_interval, *joint_limits, self.p, self.adjusted)),
+            strict=True,
+        ):
             changes.append(
                 Change(
-                    values[j],
-                    values[i],
-                    estimate_or_none(*row[:3]),
-                    number_or_none(row[5]),
-                    number_or_none(row[6]),
-                    estimate_or_none(row[0], row[3], row[4]),
+                    values[reference],
+                    values[model],
+                    estimate_or_none(difference, low, high),
+                    number_or_none(p),
+                    number_or_none(adjusted),
+                    estimate_or_none(difference, joint_low, joint_high),
                     paired=True,
                     rows=rows,
                 )
@@ -142,33 +154,40 @@ def adjusted_family(
     reference; at most Bonferroni's p, at least the own. Without V, of independent estimates of one
     variance. each_level: that of the z whose adjusted p is 1 - level.
 
-    measures: number of measures in the family, by Bonferroni's rule. alone: no adjustment.
+    pairs: indices of models. measures: number of measures in the family, by Bonferroni's rule.
+    alone: no adjustment.
 
     Source: Hothorn, Bretz and Westfall 2008, Biometrical Journal 50:346.
     """
     if not pairs:
         return None
-    first, second = np.array(pairs, np.int64).T
-    p = estimates.p_values(first, second)
+    first_models, second_models = np.array(pairs, np.int64).T
+    p = estimates.p_values(first_models, second_models)
     adjusted = p.copy()
     each_level = 1 - (1 - level) / measures
     if not alone:
-        is_equal = (estimates.pair_errors.errors[first, second] == 0) & (p == 1)
-        tested = np.flatnonzero(~np.isnan(p) & ~is_equal)
-        root, v, positions = _by_name(estimates)
+        is_equal = (estimates.pair_errors.errors[first_models, second_models] == 0) & (p == 1)
+        tested_indices = np.flatnonzero(~np.isnan(p) & ~is_equal)
+        root, covariance, name_ranks = _by_name(estimates)
         rng = random_stream(seed, f"family\0{estimates.metric}")
-        i, j = positions[[first, second]][:, tested]
-        adjusted[tested], each_level = joint_maximum_p_values(
-            p[tested], i, j, v, level=each_level, rng=rng, root=root
+        first_ranks, second_ranks = name_ranks[[first_models, second_models]][:, tested_indices]
+        adjusted[tested_indices], each_level = joint_maximum_p_values(
+            p[tested_indices],
+            first_ranks,
+            second_ranks,
+            covariance,
+            level=each_level,
+            rng=rng,
+            root=root,
         )
     adjusted = np.minimum(measures * adjusted, 1.0)
-    return PairFamily(estimates, first, second, p, adjusted, level, each_level)
+    return PairFamily(estimates, first_models, second_models, p, adjusted, level, each_level)
 
 
 def joint_maximum_p_values(
     p: Floats,
-    first: Ints,
-    second: Ints,
+    first_models: Ints,
+    second_models: Ints,
     covariance: Floats,
     *,
     level: float,
@@ -177,40 +196,49 @@ def joint_maximum_p_values(
 ) -> tuple[Floats, float]:
     """Return p-values of pairs, (q,), adjusted for all of them, and the level of single intervals.
 
-    See `adjusted_family`; covariance (k, k) of the estimates, in any unit where unknown; root: its
-    root, where known.
+    See `adjusted_family`. first_models, second_models: indices. covariance (k, k) of the estimates,
+    in any unit where unknown; root: its root, where known.
     """
     if len(p) < 2:
         return p, level
     root = covariance_root(covariance) if root is None else root
-    maxima = np.sort(_draw_maxima(covariance, root, first, second, rng))
-    n = len(maxima) + 1  # the table itself is a draw: no p of 0 (Davison and Hinkley 1997, 4.2.5)
+    maxima = np.sort(_draw_maxima(covariance, root, first_models, second_models, rng))
+    # the table itself is a draw: no p of 0 (Davison and Hinkley 1997, 4.2.5)
+    draw_count = len(maxima) + 1
     z = np.abs(normal_quantile_array(np.clip(p, 1e-300, 1) / 2))
-    share = (n - np.searchsorted(maxima, z, side="left")) / n
-    exceeding = ceil((1 - level) * n - 1 - 1e-9)  # draws that may exceed a significant one
-    critical = critical_value(1 - (1 - level) / len(p))
-    if exceeding > 0:
-        critical = min(critical, float(maxima[-exceeding]))
-    return np.minimum(np.maximum(share, p), p * len(p)), max(level, erf(critical / sqrt(2)))
+    exceedance = (draw_count - np.searchsorted(maxima, z, side="left")) / draw_count
+    # draws that may exceed a significant one
+    exceeding_count = ceil((1 - level) * draw_count - 1 - 1e-9)
+    critical_z = critical_value(1 - (1 - level) / len(p))
+    if exceeding_count > 0:
+        critical_z = min(critical_z, float(maxima[-exceeding_count]))
+    return np.minimum(np.maximum(exceedance, p), p * len(p)), max(level, erf(critical_z / sqrt(2)))
 
 
 def _draw_maxima(
-    v: Floats, root: Floats, first: Ints, second: Ints, rng: np.random.Generator
+    v: Floats, root: Floats, first_models: Ints, second_models: Ints, rng: np.random.Generator
 ) -> Floats:
-    """Return draws of the largest |Z_i - Z_j| / s_ij over some pairs, (d,)."""
-    draws = int(np.clip(_MOST // len(first), _MIN_DRAWS, DRAWS))
-    single = np.float32 if len(first) > _SINGLE else np.float64
-    z = np.ascontiguousarray(normal_draws(root, draws, rng).T, single)
+    """Return draws of the largest |Z_i - Z_j| / s_ij over some pairs, (d,).
+
+    v: the covariance; root: R with R R' = V. Pairs that never differ have draws of their own.
+    """
+    draws = int(np.clip(_MOST // len(first_models), _MIN_DRAWS, DRAWS))
+    float_type = np.float32 if len(first_models) > _SINGLE else np.float64
+    z = np.ascontiguousarray(normal_draws(root, draws, rng).T, float_type)
     variance = np.diag(v)
     maxima = np.zeros(draws)
-    for i in sorted({*first.tolist()}):
-        partners = second[first == i]
-        s = np.sqrt(np.maximum(variance[i] + variance[partners] - 2 * v[i, partners], 0.0))
-        differs = s > _EQUAL * np.sqrt(variance[i] + variance[partners])
+    for model in sorted({*first_models.tolist()}):
+        partner_models = second_models[first_models == model]
+        s = np.sqrt(
+            np.maximum(
+                variance[model] + variance[partner_models] - 2 * v[model, partner_models], 0.0
+            )
+        )
+        differs = s > _EQUAL * np.sqrt(variance[model] + variance[partner_models])
         z_of_equal_pairs = rng.standard_normal((draws, int((~differs).sum()))).T
-        z_of_pairs = z[partners[differs]]
-        z_of_pairs -= z[i]
-        z_of_pairs /= s[differs, None].astype(single)
+        z_of_pairs = z[partner_models[differs]]
+        z_of_pairs -= z[model]
+        z_of_pairs /= s[differs, None].astype(float_type)
         for statistics in (z_of_pairs, z_of_equal_pairs):
             np.maximum(maxima, statistics.max(axis=0, initial=0.0), out=maxima)
             np.maximum(maxima, -statistics.min(axis=0, initial=0.0), out=maxima)
@@ -256,30 +284,31 @@ def best_set(
     """Return the models tied with the best, from the family of all pairs; None without errors.
 
     optimism = mean over draws Z ~ N(0, V) of (x + Z)_w - x_w, w the largest of the draw
+    x: the values, larger ones better.
     Source: METHODS of the guide `numbers`; Efron 2011, Journal of the American Statistical
     Association 106:1602, by draws.
     """
-    v = estimates.pair_errors.covariance
+    covariance = estimates.pair_errors.covariance
     k = len(estimates.models)
-    if v is None or not estimates.sign or not np.isfinite(v).all():
+    if covariance is None or not estimates.sign or not np.isfinite(covariance).all():
         return None
-    x = estimates.sign * estimates.values
-    leader = int(x.argmax())
-    worse = _significantly_worse(family, x)
-    values = _drawn_values(estimates, x, seed)
-    winner = values.argmax(axis=1)
-    gains = values[np.arange(len(values)), winner] - x[winner]
+    signed_values = estimates.sign * estimates.values
+    leader = int(signed_values.argmax())
+    is_worse = _significantly_worse(family, signed_values)
+    drawn_values = _drawn_values(estimates, signed_values, seed)
+    winners = drawn_values.argmax(axis=1)
+    gains = drawn_values[np.arange(len(drawn_values)), winners] - signed_values[winners]
     optimism = float(gains.mean()) if k > 1 else 0.0
-    positions = np.arange(k)
-    second = int(np.where(positions == leader, -np.inf, x).argmax())
+    model_indices = np.arange(k)
+    second = int(np.where(model_indices == leader, -np.inf, signed_values).argmax())
     return BestSet(
         estimates.models,
-        ~worse[:, leader],
-        comparable_pairs(estimates, np.full(k, leader), positions, level=level)
-        | (positions == leader),
-        _shares_of_first(values),
-        1 + worse.sum(axis=1),
-        k - worse.sum(axis=0),
+        ~is_worse[:, leader],
+        comparable_pairs(estimates, np.full(k, leader), model_indices, level=level)
+        | (model_indices == leader),
+        _shares_of_first(drawn_values),
+        1 + is_worse.sum(axis=1),
+        k - is_worse.sum(axis=0),
         leader,
         second,
         max(0.0, optimism),
@@ -287,39 +316,48 @@ def best_set(
     )
 
 
-def _significantly_worse(family: PairFamily | None, x: Floats) -> Bools:
+def _significantly_worse(family: PairFamily | None, signed_values: Floats) -> Bools:
     """Return whether each model is significantly worse than each other one, (k, k)."""
-    worse = np.zeros((len(x), len(x)), bool)
+    is_worse = np.zeros((len(signed_values), len(signed_values)), bool)
     if family is not None:
-        for (i, j), significant in zip(family.pairs, family.significant.tolist(), strict=True):
-            if significant and x[i] != x[j]:
-                low, high = (i, j) if x[i] < x[j] else (j, i)
-                worse[low, high] = True
-    return worse
+        for (i, j), is_significant in zip(family.pairs, family.significant.tolist(), strict=True):
+            if is_significant and signed_values[i] != signed_values[j]:
+                worse_index, better_index = (
+                    (i, j) if signed_values[i] < signed_values[j] else (j, i)
+                )
+                is_worse[worse_index, better_index] = True
+    return is_worse
 
 
-def _drawn_values(estimates: PairedEstimates, x: Floats, seed: int) -> Floats:
-    """Return draws of the estimates around x, (r, k), from their joint distribution."""
-    root, _, position = _by_name(estimates)
-    draws = int(np.clip(_MOST // 20 // len(x), _MIN_DRAWS, DRAWS))
+def _drawn_values(estimates: PairedEstimates, signed_values: Floats, seed: int) -> Floats:
+    """Return draws around the signed values, (r, k), from the joint distribution of estimates."""
+    root, _, name_ranks = _by_name(estimates)
+    draws = int(np.clip(_MOST // 20 // len(signed_values), _MIN_DRAWS, DRAWS))
     rng = random_stream(seed, f"best\0{estimates.metric}")
-    return np.asarray(x + normal_draws(root, draws, rng)[:, position])
+    return np.asarray(signed_values + normal_draws(root, draws, rng)[:, name_ranks])
 
 
-def _shares_of_first(values: Floats) -> Floats:
+def _shares_of_first(drawn_values: Floats) -> Floats:
     """Return the share of draws (r, k) in which each model is the best, ties shared equally."""
-    step = _EQUAL * float(np.abs(values - values.mean(axis=0)).max(initial=0.0)) or 1.0
-    top = values >= values.max(axis=1, keepdims=True) - step  # two that never differ are equal
-    return np.asarray((top / top.sum(axis=1, keepdims=True)).mean(axis=0))
+    tolerance = (
+        _EQUAL * float(np.abs(drawn_values - drawn_values.mean(axis=0)).max(initial=0.0)) or 1.0
+    )
+    # two that never differ are equal
+    is_best = drawn_values >= drawn_values.max(axis=1, keepdims=True) - tolerance
+    return np.asarray((is_best / is_best.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
 @lru_cache(1)  # of 1,000 models a root takes a second
 def _by_name(estimates: PairedEstimates) -> tuple[Floats, Floats, Ints]:
-    """Return root and V with models sorted by name, V 1 if unknown, and the models' indices."""
-    v = estimates.pair_errors.covariance
-    order = sorted(range(len(estimates.models)), key=estimates.models.__getitem__)
-    v = np.eye(len(order)) if v is None else v[np.ix_(order, order)]
-    return covariance_root(v), v, np.argsort(order)
+    """Return root and V with models sorted by name, V 1 if unknown, and the rank of each model."""
+    covariance = estimates.pair_errors.covariance
+    name_order = sorted(range(len(estimates.models)), key=estimates.models.__getitem__)
+    covariance = (
+        np.eye(len(name_order))
+        if covariance is None
+        else covariance[np.ix_(name_order, name_order)]
+    )
+    return covariance_root(covariance), covariance, np.argsort(name_order)
 
 
 def detectable_difference(
@@ -337,15 +375,15 @@ def detectable_difference(
 
 
 def planned_differences(
-    estimates: PairedEstimates, first: Ints | int, second: Ints | int, *, level: float
+    estimates: PairedEstimates, first_models: Ints | int, second_models: Ints | int, *, level: float
 ) -> Floats:
     """Return the detectable differences of pairs, (q,); NaN where the rows do not tell.
 
     That is with fewer than 10 rows of a class, by which the error is estimated, without an error,
     and where no possible difference is large enough.
     """
-    errors = estimates.pair_errors.errors[first, second]
-    df = estimates.pair_errors.df[first, second]
+    errors = estimates.pair_errors.errors[first_models, second_models]
+    df = estimates.pair_errors.df[first_models, second_models]
     detectable = detectable_difference(errors, level=level, df=df)
     is_known = (
         (estimates.fewest >= MIN_PLANNING_ROWS) & (errors > 0) & (detectable < estimates.span)
@@ -354,16 +392,16 @@ def planned_differences(
 
 
 def comparable_pairs(
-    estimates: PairedEstimates, first: Ints, second: Ints, *, level: float
+    estimates: PairedEstimates, first_models: Ints, second_models: Ints, *, level: float
 ) -> Bools:
     """Return which pairs can differ significantly, (q,): those that differ in no row count.
 
     Others need a p-value, and an error with which the largest possible difference is detected with
     power 0.8. Without an error, of areas, that difference needs a significant p.
     """
-    errors = estimates.pair_errors.errors[first, second]
-    df = estimates.pair_errors.df[first, second]
-    p = estimates.p_values(first, second)
+    errors = estimates.pair_errors.errors[first_models, second_models]
+    df = estimates.pair_errors.df[first_models, second_models]
+    p = estimates.p_values(first_models, second_models)
     is_detected = ~(detectable_difference(errors, level=level, df=df) >= estimates.span)
     smallest_p = 2 * (1 - 1 / sqrt(2)) ** estimates.fewest  # see `p_values`, of areas at both ends
     is_testable = np.where(errors == 0, smallest_p < 1 - level, is_detected)
@@ -387,15 +425,15 @@ def best_set_rows(best_set: BestSet, measure: str) -> Iterator[Row]:
     if len(best_set.models) < 2:
         return
     ties = best_set.ties
-    for position, model in enumerate(best_set.models):
+    for model_index, model in enumerate(best_set.models):
         yield as_row(
             {
                 "measure": measure,
                 "model": model,
                 "tied": ties[model],
-                "p_first": best_set.first[position].item(),
-                "rank_low": best_set.low_rank[position].item(),
-                "rank_high": best_set.high_rank[position].item(),
+                "p_first": best_set.first[model_index].item(),
+                "rank_low": best_set.low_rank[model_index].item(),
+                "rank_high": best_set.high_rank[model_index].item(),
             }
         )
 
@@ -411,32 +449,32 @@ def reference_rows(
     """Yield differences of models from a reference by a measure, on the same rows.
 
     With `best` only pairs with the leader, adjusted for all pairs. values: of the models, with
-    their own intervals; rows: number compared.
+    their own intervals; rows: their number.
     """
     estimates = family.estimates
     pairs = (family.first, family.second)
-    leader = int((estimates.sign * estimates.values).argmax()) if reference == BEST else None
-    widened = estimates.intervals(*pairs, level=family.level)[3].tolist()
-    detectable = planned_differences(estimates, *pairs, level=family.level).tolist()
+    leader_index = int((estimates.sign * estimates.values).argmax()) if reference == BEST else None
+    _, _, _, is_widened = estimates.intervals(*pairs, level=family.level)
+    detectable_differences = planned_differences(estimates, *pairs, level=family.level).tolist()
     changes = family.changes(values, rows)
-    for k, (i, j) in enumerate(family.pairs):
-        if leader not in (None, i, j):
-            continue
-        turned = leader == i  # the leader is the reference
-        model, compared = (j, i) if turned else (i, j)
+    for pair_index, (i, j) in enumerate(family.pairs):
+        if leader_index not in (None, i, j):
+            continue  # a pair without the leader
+        is_turned = leader_index == i  # the leader is the reference
+        model_index, reference_index = (j, i) if is_turned else (i, j)
         error = float(estimates.pair_errors.errors[i, j])
         yield comparison_row(
             "reference",
             estimates.metric,
-            estimates.models[model],
-            estimates.models[compared],
-            changes[k].turned() if turned else changes[k],
+            estimates.models[model_index],
+            estimates.models[reference_index],
+            changes[pair_index].turned() if is_turned else changes[pair_index],
             family.level,
             margin=margin,
             se=number_or_none(error) or None,
             df=estimates.student_df(i, j),
-            method=estimates.method(i, j, wide=widened[k]),
-            detectable=number_or_none(detectable[k]),
+            method=estimates.method(i, j, wide=bool(is_widened[pair_index])),
+            detectable=number_or_none(detectable_differences[pair_index]),
         )
 
 
@@ -457,31 +495,37 @@ def slice_reference_rows(
     rows of a slice, and whether it is tested.
     """
     for metric, by_slice in slice_estimates.items():
-        model = reference
+        reference_model = reference
         if reference == BEST:
-            leading = whole_estimates[metric]
-            model = leading.models[int((leading.sign * leading.values).argmax())]
-        pairs = list[tuple[str, PairedEstimates, tuple[int, int]]]()
+            overall_estimates = whole_estimates[metric]
+            reference_model = overall_estimates.models[
+                int((overall_estimates.sign * overall_estimates.values).argmax())
+            ]
+        tested_pairs = list[tuple[str, PairedEstimates, tuple[int, int]]]()
         changes = list[Change]()
-        for label, estimates in by_slice.items():
-            rows, is_tested = sizes[label]
-            positions: PairPositions = family_pairs(model, estimates.models) if is_tested else ()
-            family = adjusted_family(estimates, positions, level=level, seed=seed, alone=True)
+        for slice_name, estimates in by_slice.items():
+            rows, is_tested = sizes[slice_name]
+            slice_pairs: PairPositions = (
+                family_pairs(reference_model, estimates.models) if is_tested else ()
+            )
+            family = adjusted_family(estimates, slice_pairs, level=level, seed=seed, alone=True)
             if family is not None:
-                pairs += [(label, estimates, pair) for pair in family.pairs]
+                tested_pairs += [(slice_name, estimates, slice_pair) for slice_pair in family.pairs]
                 changes += family.changes(None, rows)
-        for (label, estimates, (i, j)), change in zip(pairs, adjusted_fdr(changes), strict=True):
+        for (slice_name, estimates, (model_index, reference_index)), change in zip(
+            tested_pairs, adjusted_fdr(changes), strict=True
+        ):
             yield comparison_row(
                 "reference",
                 metric,
-                estimates.models[i],
-                estimates.models[j],
+                estimates.models[model_index],
+                estimates.models[reference_index],
                 change,
                 level,
                 margin=margins.get(metric),
-                label=label,
-                df=estimates.student_df(i, j),
-                method=estimates.method(i, j, wide=False),
+                label=slice_name,
+                df=estimates.student_df(model_index, reference_index),
+                method=estimates.method(model_index, reference_index, wide=False),
             )
 
 

@@ -16,7 +16,7 @@ _SIGNS = {"max": -1, "min": 1}  # of a difference for the worse, by the better d
 class LargestHarm:
     """The largest change for the worse inside simultaneous intervals of several models.
 
-    size: above 0; word: drop or rise; several: of how many models.
+    size: above 0; word: drop or rise; several: of more than one model.
     """
 
     model: str
@@ -36,18 +36,18 @@ class LargestHarm:
         if sign is None or not rows:
             return None
         widening = critical_value(1 - (1 - level) / len(rows)) / critical_value(level)
-        bounds: dict[str, float] = {}
+        harm_by_model: dict[str, float] = {}
         for row in rows:
             difference = as_estimate(row["difference"])
             limit = difference.low if sign < 0 else difference.high
             if difference.value is None or limit is None:
                 return None
             bound = difference.value + widening * (limit - difference.value)
-            bounds[row["model"]] = sign * bound
-        model = max(bounds, key=bounds.__getitem__)
-        if not bounds[model] > 0:
+            harm_by_model[row["model"]] = sign * bound
+        model = max(harm_by_model, key=harm_by_model.__getitem__)
+        if not harm_by_model[model] > 0:
             return None
-        return cls(model, bounds[model], "drop" if sign < 0 else "rise", len(rows) > 1)
+        return cls(model, harm_by_model[model], "drop" if sign < 0 else "rise", len(rows) > 1)
 
     def sentence(self, title: str) -> str:
         """Return the clause on it, without its first article; title: of the measure."""

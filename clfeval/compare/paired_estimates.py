@@ -85,48 +85,59 @@ class PairedEstimates:
         return self.measure.high - self.measure.low
 
     def intervals(
-        self, first: Ints, second: Ints, *, level: float
+        self, first_models: Ints, second_models: Ints, *, level: float
     ) -> tuple[Floats, Floats, Floats, Bools]:
         """Return differences of pairs with their limits at a level, (q,), and which are widened.
+
+        first_models, second_models (q,): indices. d: the differences, s: their errors.
 
         d -+ t s, Student's t. Where no row differs: 0 -+ the largest step of a kind of rows of
         which none among n changes, 1 - tail**(1/n) of them at the most. NaN where the error is
         unknown. Areas under curves: see `_areas`. Limits of labels that differ in few rows reach 0
         where the exact test does not exclude it at the level.
         """
-        d = self._differences(first, second)
-        s = self.pair_errors.errors[first, second]
-        df = np.asarray(self._quantile_df(first, second))
-        most = no_differing_row_limit(self.steps, self.sizes, level)[first]
-        low, high = t_limits(d, s, df, most, level)
+        d = self._differences(first_models, second_models)
+        s = self.pair_errors.errors[first_models, second_models]
+        df = np.asarray(self._quantile_df(first_models, second_models))
+        no_row_limit = no_differing_row_limit(self.steps, self.sizes, level)[first_models]
+        low, high = t_limits(d, s, df, no_row_limit, level)
         if self.limits is not None:
             is_equal = (s == 0) & (d == 0)
-            pair_low, pair_high = self._limits_at_level(first, second, level)
+            pair_low, pair_high = self._limits_at_level(first_models, second_models, level)
             low = np.where(is_equal, low, pair_low)
             high = np.where(is_equal, high, pair_high)
-        ranks = self.measure.needs == "scores" and self.measure.scale == "logit"
-        wide = np.zeros(len(d), bool)
-        if self.limits is None and (ranks or self.measure.interval == "delong"):
-            low, high, wide = self._areas(first, second, low, high, level)
+        uses_ranks = self.measure.needs == "scores" and self.measure.scale == "logit"
+        is_widened = np.zeros(len(d), bool)
+        if self.limits is None and (uses_ranks or self.measure.interval == "delong"):
+            low, high, is_widened = self._areas(first_models, second_models, low, high, level)
         if self.swaps is not None:
-            low, high, wide = self._extended_to_zero(first, second, (d, low, high), level)
-        bound = self._bound(first, second)
-        return d, np.maximum(low - bound, -self.span), np.minimum(high + bound, self.span), wide
+            low, high, is_widened = self._extended_to_zero(
+                first_models, second_models, (d, low, high), level
+            )
+        bound = self._bound(first_models, second_models)
+        return (
+            d,
+            np.maximum(low - bound, -self.span),
+            np.minimum(high + bound, self.span),
+            is_widened,
+        )
 
-    def _limits_at_level(self, first: Ints, second: Ints, level: float) -> tuple[Floats, Floats]:
+    def _limits_at_level(
+        self, first_models: Ints, second_models: Ints, level: float
+    ) -> tuple[Floats, Floats]:
         """Return the limits of pairs that do not follow from errors, at another level, (q,)."""
         assert self.limits is not None
-        df = self._quantile_df(first, second)
-        free = np.where(df > 0, df, np.nan)
-        ratio = student_quantile(free, level=level) / student_quantile(
-            free, level=self.limits.level
+        df = self._quantile_df(first_models, second_models)
+        known_df = np.where(df > 0, df, np.nan)
+        quantile_ratio = student_quantile(known_df, level=level) / student_quantile(
+            known_df, level=self.limits.level
         )
-        d = self._differences(first, second)
-        low = d - (d - self.limits.low[first, second]) * ratio
-        high = d + (self.limits.high[first, second] - d) * ratio
+        d = self._differences(first_models, second_models)
+        low = d - (d - self.limits.low[first_models, second_models]) * quantile_ratio
+        high = d + (self.limits.high[first_models, second_models] - d) * quantile_ratio
         return low, high
 
-    def p_values(self, first: Ints, second: Ints) -> Floats:
+    def p_values(self, first_models: Ints, second_models: Ints) -> Floats:
         """Return the two-sided p-values of differences, (q,), consistent with the limits.
 
         p = 2 P(T > |d| / s); 1 where no row differs, NaN where the error is unknown. Of areas and
@@ -135,11 +146,19 @@ class PairedEstimates:
         an end of their range, w its width. Of labels that differ in few rows at least that of the
         exact test.
         """
-        p = self._p_values_by_error(first, second)
-        return p if self.swaps is None else np.maximum(p, self.swaps.p_values(first, second))
+        p = self._p_values_by_error(first_models, second_models)
+        return (
+            p
+            if self.swaps is None
+            else np.maximum(p, self.swaps.p_values(first_models, second_models))
+        )
 
     def _extended_to_zero(
-        self, first: Ints, second: Ints, estimates: tuple[Floats, Floats, Floats], level: float
+        self,
+        first_models: Ints,
+        second_models: Ints,
+        estimates: tuple[Floats, Floats, Floats],
+        level: float,
     ) -> tuple[Floats, Floats, Bools]:
         """Return limits that contain 0 unless the exact test excludes it, and which are extended.
 
@@ -148,86 +167,96 @@ class PairedEstimates:
         assert self.swaps is not None
         d, low, high = estimates
         is_extended = (low > 0) | (high < 0)
-        excluding = np.flatnonzero(is_extended)
-        p = self.swaps.p_values(first[excluding], second[excluding])
-        is_extended[excluding] = p >= 1 - level
+        excluding_indices = np.flatnonzero(is_extended)
+        p = self.swaps.p_values(first_models[excluding_indices], second_models[excluding_indices])
+        is_extended[excluding_indices] = p >= 1 - level
         extended_low = np.where(is_extended & (d > 0), 0.0, low)
         extended_high = np.where(is_extended & (d < 0), 0.0, high)
         return extended_low, extended_high, is_extended
 
-    def _p_values_by_error(self, first: Ints, second: Ints) -> Floats:
+    def _p_values_by_error(self, first_models: Ints, second_models: Ints) -> Floats:
         """Return the p-values of pairs by the errors of their differences, or by their limits."""
-        s = self.pair_errors.errors[first, second]
-        df = np.asarray(self._quantile_df(first, second))
-        d = self._differences(first, second)
-        d = np.sign(d) * np.maximum(np.abs(d) - self._bound(first, second), 0.0)
-        free = np.where(df > 0, df, np.nan)
+        s = self.pair_errors.errors[first_models, second_models]
+        df = np.asarray(self._quantile_df(first_models, second_models))
+        d = self._differences(first_models, second_models)
+        d = np.sign(d) * np.maximum(np.abs(d) - self._bound(first_models, second_models), 0.0)
+        known_df = np.where(df > 0, df, np.nan)
         if self.limits is not None:
-            low = self.limits.low[first, second]
-            high = self.limits.high[first, second]
-            p = p_from_limits(d, low, high, free, level=self.limits.level)
+            low = self.limits.low[first_models, second_models]
+            high = self.limits.high[first_models, second_models]
+            p = p_from_limits(d, low, high, known_df, level=self.limits.level)
         else:
             p = t_p_values(d, s, df)
             if self.measure.interval == "delong":
                 middle = (self.measure.low + self.measure.high) / 2  # of equal scores
-                at_end = (self.values[first] != middle) + 1 * (self.values[second] != middle)
-                width = self.span * np.sqrt(np.maximum(at_end, 1))
-                tail = (1 - np.abs(d) / width) ** self.fewest
-                p = np.where(self._fixed(first, second), np.minimum(2 * tail, 1.0), p)
+                end_count = (self.values[first_models] != middle) + 1 * (
+                    self.values[second_models] != middle
+                )
+                scaled_width = self.span * np.sqrt(np.maximum(end_count, 1))
+                tail_p = (1 - np.abs(d) / scaled_width) ** self.fewest
+                p = np.where(
+                    self._fixed(first_models, second_models), np.minimum(2 * tail_p, 1.0), p
+                )
         return np.where((s == 0) & (d == 0), 1.0, p)
 
-    def method(self, first: int, second: int, *, wide: bool) -> str:
-        """Return the method of the confidence limits of a pair."""
+    def method(self, first_model: int, second_model: int, *, wide: bool) -> str:
+        """Return the method of the confidence limits of a pair; wide: whether they are widened."""
         limits = self.limits
-        if not self.pair_errors.errors[first, second] and not wide:
-            if not self._differences(first, second):
+        if not self.pair_errors.errors[first_model, second_model] and not wide:
+            if not self._differences(first_model, second_model):
                 return NO_ROW
-            if limits is None or np.isnan(limits.low[first, second]):
+            if limits is None or np.isnan(limits.low[first_model, second_model]):
                 return UNKNOWN
-        if self._quantile_df(first, second) == 0:
+        if self._quantile_df(first_model, second_model) == 0:
             return TOO_FEW
         extension = ""
         if wide:
             extension = SWAPPED if self.swaps is not None else REACHING
         if limits is not None:
-            return limits.method.get((first, second), "bootstrap") + extension
-        plain = DELONG if self.measure.interval == "delong" else INFLUENCE_T
-        return f"{plain}{extension}"
+            return limits.method.get((first_model, second_model), "bootstrap") + extension
+        error_method = DELONG if self.measure.interval == "delong" else INFLUENCE_T
+        return f"{error_method}{extension}"
 
-    def student_df(self, first: int, second: int) -> float | None:
+    def student_df(self, first_model: int, second_model: int) -> float | None:
         """Return the degrees of freedom of Student's t of a pair; None of another method."""
-        df = float(self._quantile_df(first, second))
-        return df if 0 < df < np.inf and self.pair_errors.errors[first, second] > 0 else None
+        df = float(self._quantile_df(first_model, second_model))
+        return (
+            df
+            if 0 < df < np.inf and self.pair_errors.errors[first_model, second_model] > 0
+            else None
+        )
 
-    def _quantile_df(self, first: Ints | int, second: Ints | int) -> Floats:
+    def _quantile_df(self, first_models: Ints | int, second_models: Ints | int) -> Floats:
         """Return the degrees of freedom of the quantiles of pairs, infinite of normal ones."""
-        df = self.pair_errors.df[first, second]
+        df = self.pair_errors.df[first_models, second_models]
         if self.limits is not None and self.limits.normal:
             return np.full_like(df, np.inf)
         return np.asarray(df)
 
-    def _bound(self, first: Ints, second: Ints) -> Floats:
+    def _bound(self, first_models: Ints, second_models: Ints) -> Floats:
         """Return how far differences can be from those of single scores."""
         if self.bounds is None:
-            return np.zeros(len(first))
-        return np.asarray(self.bounds[first] + self.bounds[second])
+            return np.zeros(len(first_models))
+        return np.asarray(self.bounds[first_models] + self.bounds[second_models])
 
-    def _differences(self, first: Ints | int, second: Ints | int) -> Floats:
+    def _differences(self, first_models: Ints | int, second_models: Ints | int) -> Floats:
         """Return differences of values, 0 where only rounding differs."""
-        first_values = self.values[first]
-        d = first_values - self.values[second]
+        first_values = self.values[first_models]
+        d = first_values - self.values[second_models]
         return np.where(np.abs(d) > _EQUAL_VALUES * np.abs(first_values), d, 0.0)
 
-    def _fixed(self, first: Ints, second: Ints) -> Bools:
+    def _fixed(self, first_models: Ints, second_models: Ints) -> Bools:
         """Return which pairs of areas differ though both have a standard error of 0."""
         assert self.pair_errors.covariance is not None
         has_no_error = np.diag(self.pair_errors.covariance) == 0
-        differs = self._differences(first, second) != 0
-        has_df = self.pair_errors.df[first, second] > 0
-        return np.asarray(has_no_error[first] & has_no_error[second] & differs & has_df)
+        differs = self._differences(first_models, second_models) != 0
+        has_df = self.pair_errors.df[first_models, second_models] > 0
+        return np.asarray(
+            has_no_error[first_models] & has_no_error[second_models] & differs & has_df
+        )
 
     def _areas(
-        self, first: Ints, second: Ints, lower: Floats, upper: Floats, level: float
+        self, first_models: Ints, second_models: Ints, lower: Floats, upper: Floats, level: float
     ) -> tuple[Floats, Floats, Bools]:
         """Return limits of differences of areas under curves of ranks, and which are widened.
 
@@ -239,23 +268,32 @@ class PairedEstimates:
         Source: Zou and Donner 2008, Statistics in Medicine 27:1693.
         """
         assert self.pair_errors.covariance is not None
-        s = self.pair_errors.errors[first, second]
+        pair_errors = self.pair_errors.errors[first_models, second_models]
         errors = np.sqrt(np.diag(self.pair_errors.covariance))
-        distance = np.minimum(self.values - self.measure.low, self.measure.high - self.values)
-        near_end = distance < MIN_ERRORS_FROM_END * errors
-        certain = self._fixed(first, second)
-        unreliable = (self.fewest < ENOUGH) | near_end[first] | near_end[second]
-        wide = certain | ((s > 0) & unreliable)
-        rho = divide(self.pair_errors.covariance[first, second], errors[first] * errors[second])
-        _, low, high = measure_difference(
-            *self._area_limits(first, errors[first], level),
-            *self._area_limits(second, errors[second], level),
+        end_distance = np.minimum(self.values - self.measure.low, self.measure.high - self.values)
+        is_near_end = end_distance < MIN_ERRORS_FROM_END * errors
+        is_certain = self._fixed(first_models, second_models)
+        is_unreliable = (
+            (self.fewest < ENOUGH) | is_near_end[first_models] | is_near_end[second_models]
+        )
+        can_widen = is_certain | ((pair_errors > 0) & is_unreliable)
+        rho = divide(
+            self.pair_errors.covariance[first_models, second_models],
+            errors[first_models] * errors[second_models],
+        )
+        _, added_low, added_high = measure_difference(
+            *self._area_limits(first_models, errors[first_models], level),
+            *self._area_limits(second_models, errors[second_models], level),
             np.clip(np.nan_to_num(rho), -1, 1),
         )
-        lowered = certain | (wide & ~(lower > 0) & (low < lower))
-        raised = certain | (wide & ~(upper < 0) & (high > upper))
-        widened = lowered | raised
-        return np.where(lowered, low, lower), np.where(raised, high, upper), widened
+        is_lowered = is_certain | (can_widen & ~(lower > 0) & (added_low < lower))
+        is_raised = is_certain | (can_widen & ~(upper < 0) & (added_high > upper))
+        is_widened = is_lowered | is_raised
+        return (
+            np.where(is_lowered, added_low, lower),
+            np.where(is_raised, added_high, upper),
+            is_widened,
+        )
 
     def _area_limits(
         self, models: Ints, errors: Floats, level: float
@@ -263,17 +301,17 @@ class PairedEstimates:
         """Return areas with their limits on the logit scale; at an end by the rows of a class."""
         low = self.measure.low
         high = self.measure.high
-        x = self.values[models]
+        areas = self.values[models]
         df = max(self.fewest - 1, 1.0)
         lower, upper = confidence_limits(
-            x, errors, scale="logit", low=low, high=high, level=level, df=df
+            areas, errors, scale="logit", low=low, high=high, level=level, df=df
         )
-        lower = np.where(errors == 0, x, lower)
-        upper = np.where(errors == 0, x, upper)
-        bound = (high - low) * tail_probability(level) ** (1 / max(self.fewest, 1.0))
-        lower = np.where(x >= high, low + bound, np.where(x <= low, low, lower))
-        upper = np.where(x <= low, high - bound, np.where(x >= high, high, upper))
-        return x, lower, upper
+        lower = np.where(errors == 0, areas, lower)
+        upper = np.where(errors == 0, areas, upper)
+        row_distance = (high - low) * tail_probability(level) ** (1 / max(self.fewest, 1.0))
+        lower = np.where(areas >= high, low + row_distance, np.where(areas <= low, low, lower))
+        upper = np.where(areas <= low, high - row_distance, np.where(areas >= high, high, upper))
+        return areas, lower, upper
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -306,17 +344,19 @@ class RateCovariance:
         Slopes are those at the observed rates; steps those with half a row more of each kind.
         """
         counts = self.counts
-        row = self.weight[models]
-        cells = [part[models] for part in (counts.tp, counts.fp, counts.fn, counts.tn)]
+        row_weight = self.weight[models]
+        cells = [cell[models] for cell in (counts.tp, counts.fp, counts.fn, counts.tn)]
         values = np.asarray(measure.function(Confusion(*cells).tuned(ratios)), np.float64)
-        tp, fp, fn, tn = (np.concatenate([cell, cell + row / 2]) for cell in cells)
+        tp, fp, fn, tn = (np.concatenate([cell, cell + row_weight / 2]) for cell in cells)
         sizes = np.stack([tp + fn, fp + tn])  # of both classes, then with half a row more
         slopes, steps = _slopes_at_odds(measure, (tp, fp), sizes, ratios)
-        total = (sizes[0] + sizes[1])[: len(row)]
+        row_count = (sizes[0] + sizes[1])[: len(row_weight)]
         parts = self.parts[models]
         with np.errstate(invalid="ignore"):  # a class without rows has no error
-            grown = divide(total + 2 * row, total) * np.sqrt(divide(parts, parts - 1))
-            jumps = steps * divide(row, sizes[:, len(row) :]) * grown
+            growth = divide(row_count + 2 * row_weight, row_count) * np.sqrt(
+                divide(parts, parts - 1)
+            )
+            jumps = steps * divide(row_weight, sizes[:, len(row_weight) :]) * growth
         values = np.where(np.isfinite(values), values, np.nan)
         return RateEstimates(self, measure, models, values, slopes, np.abs(steps), np.abs(jumps))
 
@@ -328,11 +368,13 @@ def _slopes_at_odds(
 
     hits: TP and FP of the former and then of the latter, (2e,); sizes (2, 2e): of both classes.
     """
+    tp, fp = hits
+    positives, negatives = sizes
     odds = np.concatenate([ratios, ratios])
     derivatives = partial_derivatives(
         lambda x, y: measure.function(Confusion.from_rates(x, y, odds)),
-        np.minimum(divide(hits[0], sizes[0]), 1.0),
-        np.minimum(divide(hits[1], sizes[1]), 1.0),
+        np.minimum(divide(tp, positives), 1.0),
+        np.minimum(divide(fp, negatives), 1.0),
     )
     slopes, steps = np.moveaxis(np.reshape(derivatives, (2, 2, -1)), 1, 0)
     return slopes, steps
@@ -355,7 +397,7 @@ class RateEstimates:
     steps: Floats
     jumps: Floats
 
-    def errors(self, first: Ints, second: Ints) -> tuple[Floats, Floats]:
+    def errors(self, first_estimates: Ints, second_estimates: Ints) -> tuple[Floats, Floats]:
         """Return the standard errors and degrees of freedom of differences of pairs, (q,) each.
 
         s² = w' V w + sum over classes of (J_i² + J_j²) / 2
@@ -365,39 +407,45 @@ class RateEstimates:
         where they differ in none.
         Source: the delta method; half a row: Agresti and Min 2005, Statistics in Medicine 24:729.
         """
-        i = self.models[first]
-        j = self.models[second]
+        i = self.models[first_estimates]
+        j = self.models[second_estimates]
         rates = self.rates
-        w = np.concatenate([self.slopes[:, first], -self.slopes[:, second]])  # tp, fp; tp, fp
-        jumps = (self.jumps[:, first] ** 2 + self.jumps[:, second] ** 2) / 2
+        # tp, fp of the first; tp, fp of the second
+        w = np.concatenate([self.slopes[:, first_estimates], -self.slopes[:, second_estimates]])
+        jumps = (self.jumps[:, first_estimates] ** 2 + self.jumps[:, second_estimates] ** 2) / 2
         if rates.differ is None:
             v = np.concatenate([rates.covariance[:, i], rates.covariance[:, j]])
             squares = (w**2 * v).sum(axis=0)
-            differ = np.ones((2, len(i)), bool)
+            differs = np.ones((2, len(i)), bool)
         else:
             k = rates.differ.shape[-1]
-            positions = np.stack([i % k, i % k + k, j % k, j % k + k])  # of tp, fp; tp, fp
-            v = rates.covariance[i // k, positions[:, None], positions]
+            rate_indices = np.stack([i % k, i % k + k, j % k, j % k + k])  # of tp, fp; tp, fp
+            v = rates.covariance[i // k, rate_indices[:, None], rate_indices]
             squares = np.maximum(np.einsum("am,abm,bm->m", w, v, w), 0.0)
-            differ = rates.differ[:, i, j % k]
+            differs = rates.differ[:, i, j % k]
         sizes = np.minimum(rates.sizes[:, i], rates.sizes[:, j]).min(axis=0)
-        moves = (differ & (jumps > 0)).any(axis=0)
-        return np.where(moves, np.sqrt(squares + jumps.sum(axis=0)), 0.0), sizes - 1
+        has_change = (differs & (jumps > 0)).any(axis=0)
+        return np.where(has_change, np.sqrt(squares + jumps.sum(axis=0)), 0.0), sizes - 1
 
     def intervals(
-        self, first: Ints, second: Ints, *, level: float
+        self, first_estimates: Ints, second_estimates: Ints, *, level: float
     ) -> tuple[Floats, Floats, Floats]:
         """Return differences of pairs with limits as of `PairedEstimates.intervals`, (q,) each."""
-        d = self.values[first] - self.values[second]
+        d = self.values[first_estimates] - self.values[second_estimates]
         span = self.measure.high - self.measure.low
-        sizes = self.rates.sizes[:, self.models[first]].T
-        most = no_differing_row_limit(self.steps[:, first].T, sizes, level)
-        low, high = t_limits(d, *self.errors(first, second), most, level)
+        sizes = self.rates.sizes[:, self.models[first_estimates]].T
+        no_row_limit = no_differing_row_limit(self.steps[:, first_estimates].T, sizes, level)
+        low, high = t_limits(
+            d, *self.errors(first_estimates, second_estimates), no_row_limit, level
+        )
         return d, np.maximum(low, -span), np.minimum(high, span)
 
-    def p_values(self, first: Ints, second: Ints) -> Floats:
+    def p_values(self, first_estimates: Ints, second_estimates: Ints) -> Floats:
         """Return the two-sided p-values of differences of pairs, (q,)."""
-        return t_p_values(self.values[first] - self.values[second], *self.errors(first, second))
+        return t_p_values(
+            self.values[first_estimates] - self.values[second_estimates],
+            *self.errors(first_estimates, second_estimates),
+        )
 
     def paired(self, name: str, positions: Ints) -> PairedEstimates:
         """Return the estimates of the k models at `positions`: of one part, at one class ratio."""
@@ -415,7 +463,7 @@ class RateEstimates:
         return PairedEstimates(
             name,
             self.measure,
-            tuple(self.rates.counts.models[i] for i in models.tolist()),
+            tuple(self.rates.counts.models[model_index] for model_index in models.tolist()),
             self.values[positions],
             DifferenceErrors(s.reshape(k, k), df.reshape(k, k), covariance),
             float(sizes.min()),

@@ -22,11 +22,11 @@ SCHEMA = f"{SCHEMA_KIND}/{SCHEMA_VERSION}"
 
 # parts of a signature that are not settings: the data, the version of clfeval, and which measures
 # are listed, which changes no value of another measure
-UNSIGNED = ("data", "stats", "clfeval", "measures")
+UNSIGNED_PARTS = ("data", "stats", "clfeval", "measures")
 
 # second sentences that belong to the first: comparisons, and sentences that limit its claim
-SETTLED = ("not-significantly-different", "significantly-worse", "untested")
-WITH_FIRST = ("compared", "operating-point", *SETTLED)
+TIE_CODES = ("not-significantly-different", "significantly-worse", "untested")
+CODES_WITH_FIRST = ("compared", "operating-point", *TIE_CODES)
 T = TypeVar("T")
 
 
@@ -78,8 +78,10 @@ class ResultNote:
 
 def settings_of(signature: str) -> str:
     """Return the settings in a signature that change numbers."""
-    parts = signature.split("|")
-    return "|".join(part for part in parts if part.partition(":")[0] not in UNSIGNED)
+    settings = signature.split("|")
+    return "|".join(
+        setting for setting in settings if setting.partition(":")[0] not in UNSIGNED_PARTS
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,26 +148,28 @@ class Document:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole document as plain dictionaries, lists, numbers and text."""
-        tables = {name: [plain_row(row) for row in rows] for name, rows in self.tables.items()}
-        document = {**self.head(), "tables": tables, **self.tail()}
+        plain_tables = {
+            name: [plain_row(row) for row in rows] for name, rows in self.tables.items()
+        }
+        content = {**self.head(), "tables": plain_tables, **self.tail()}
         if self.methods:
-            document["methods"] = {name: result.to_dict() for name, result in self.methods.items()}
-        return document
+            content["methods"] = {name: result.to_dict() for name, result in self.methods.items()}
+        return content
 
     def json_lines(self) -> Iterator[str]:
         """Yield the JSON document in pieces, one table row per line (full precision, no NaN)."""
-        head = [f"{dumps(key)}: {dumps(value)}" for key, value in self.head().items()]
-        yield "{\n  " + ",\n  ".join(head) + ',\n  "tables": {'
-        for number, (name, rows) in enumerate(self.tables.items()):
-            yield ("," if number else "") + f"\n    {dumps(name)}: ["
-            for index, row in enumerate(rows):
-                yield ("," if index else "") + "\n      " + dumps(plain_row(row))
+        head_lines = [f"{dumps(key)}: {dumps(value)}" for key, value in self.head().items()]
+        yield "{\n  " + ",\n  ".join(head_lines) + ',\n  "tables": {'
+        for index, (name, rows) in enumerate(self.tables.items()):
+            yield ("," if index else "") + f"\n    {dumps(name)}: ["
+            for row_index, row in enumerate(rows):
+                yield ("," if row_index else "") + "\n      " + dumps(plain_row(row))
             yield "\n    ]" if len(rows) else "]"
         yield "\n  }"
         for key, value in self.tail().items():
             yield f",\n  {dumps(key)}: {dumps(value)}"
-        for number, (name, result) in enumerate(self.methods.items()):
-            yield (",\n" if number else ',\n  "methods": {\n') + f"{dumps(name)}: "
+        for index, (name, result) in enumerate(self.methods.items()):
+            yield (",\n" if index else ',\n  "methods": {\n') + f"{dumps(name)}: "
             yield from result.json_lines()
         yield "}\n}\n" if self.methods else "\n}\n"
 
@@ -179,11 +183,13 @@ class Document:
 
         DamagedResultError names the first place that breaks the schema.
         """
-        kind, _, number = str(document.get("schema", "")).partition("/")
-        if kind != SCHEMA_KIND or not number.isdigit():
+        schema_kind, _, version = str(document.get("schema", "")).partition("/")
+        if schema_kind != SCHEMA_KIND or not version.isdigit():
             raise ValueError("not a clfeval result: the key 'schema' is missing or unknown")
-        if int(number) > SCHEMA_VERSION:
-            raise ValueError(f"schema {kind}/{number} is too new for this program ({SCHEMA})")
+        if int(version) > SCHEMA_VERSION:
+            raise ValueError(
+                f"schema {schema_kind}/{version} is too new for this program ({SCHEMA})"
+            )
         check_document({**document, "schema": SCHEMA})  # older ones are read as well
         try:
             return cls._from_checked(document)
@@ -194,9 +200,9 @@ class Document:
     def _from_checked(cls, document: Mapping[str, Any]) -> Document:
         """Rebuild a Result that fits its schema."""
         methods = document.get("methods", {})
-        plain = ("command", "signature", "parameters", "summary", "version", "truth")
-        parts = {
-            **{name: document[name] for name in plain if name in document},
+        plain_names = ("command", "signature", "parameters", "summary", "version", "truth")
+        fields_by_name = {
+            **{name: document[name] for name in plain_names if name in document},
             "inputs": _read_records(InputFile, document["inputs"]),
             "tables": {
                 name: [_restore_row(row) for row in rows]
@@ -205,9 +211,12 @@ class Document:
             "gates": _read_records(Gate, document["gates"]),
             "warnings": _read_records(ResultNote, document["warnings"]),
             "answer": _read_records(Answer, map(_with_models, document.get("answer", ()))),
-            "methods": {name: cls._from_checked(part) for name, part in methods.items()},
+            "methods": {
+                name: cls._from_checked(method_document)
+                for name, method_document in methods.items()
+            },
         }
-        return read_record(cls, {**parts, "python": True})
+        return read_record(cls, {**fields_by_name, "python": True})
 
     @classmethod
     def from_json(cls, text: str) -> Document:
@@ -220,7 +229,9 @@ class Document:
     def __repr__(self) -> str:
         """Name the command, the inputs and the tables with their rows."""
         tables = ", ".join(f"{name} ({len(rows)})" for name, rows in self.tables.items())
-        return f"<Result of {self.command}: {', '.join(i.name for i in self.inputs)}; {tables}>"
+        return (
+            f"<Result of {self.command}: {', '.join(file.name for file in self.inputs)}; {tables}>"
+        )
 
 
 def whole_table_rows(rows: Sequence[R]) -> Sequence[R]:
@@ -231,25 +242,27 @@ def whole_table_rows(rows: Sequence[R]) -> Sequence[R]:
     if isinstance(rows, RowsBySlice):
         rows = cast("Sequence[R]", rows.first)
     rows = rows_where(rows, "slice", None)
-    present = {*column_values(rows, "population")}
-    representative = next((name for name in POPULATIONS if name in present), None)
-    return rows_where(rows, "population", representative)
+    populations = {*column_values(rows, "population")}
+    first_population = next((name for name in POPULATIONS if name in populations), None)
+    return rows_where(rows, "population", first_population)
 
 
 def comparable_rows(rows: Sequence[R]) -> Sequence[R]:
     """Return whole-table rows at the same odds for all models: 1:1 if the sample's differ."""
-    whole_rows = whole_table_rows(rows)
-    if len(whole_rows) and whole_rows[0].get("population") == "sample":
-        odds = {row["odds"] for row in whole_rows}
+    unsliced_rows = whole_table_rows(rows)
+    if len(unsliced_rows) and unsliced_rows[0].get("population") == "sample":
+        odds = {row["odds"] for row in unsliced_rows}
         if len(odds) > 1 or None in odds:  # models with rows of a single class have no odds
             return [row for row in rows if row["slice"] is None and row["population"] == "1:1"]
-    return whole_rows
+    return unsliced_rows
 
 
 def short_answer(answer: Sequence[Answer]) -> str:
     """Return the first sentence of an answer, and the second if it qualifies the first."""
-    second = [sentence for sentence in answer[1:2] if sentence.code in WITH_FIRST]
-    return " ".join(sentence.text for sentence in (*answer[:1], *second))
+    qualifying_sentences = [
+        sentence for sentence in answer[1:2] if sentence.code in CODES_WITH_FIRST
+    ]
+    return " ".join(sentence.text for sentence in (*answer[:1], *qualifying_sentences))
 
 
 def plain_row(row: Row) -> dict[str, Any]:
@@ -373,11 +386,11 @@ class Gate:
     @property
     def subject(self) -> str:
         """The subject of the gate: run, model, measure, slice and part."""
-        model = "".join(f"{name}: " for name in (self.run, self.model) if name)
-        model = f"any of {self.among}: {model}" if self.among else model
+        prefix = "".join(f"{name}: " for name in (self.run, self.model) if name)
+        prefix = f"any of {self.among}: {prefix}" if self.among else prefix
         if self.slice is None:
-            return f"{model}{self.metric}"
-        return f"{model}{self.measure}[{self.slice}]{self.metric.removeprefix(self.measure)}"
+            return f"{prefix}{self.metric}"
+        return f"{prefix}{self.measure}[{self.slice}]{self.metric.removeprefix(self.measure)}"
 
     @property
     def bound(self) -> str:

@@ -71,27 +71,6 @@ def as_row(cells: CellsByColumn) -> Row:
 EMPTY_ROW = as_row({})
 
 
-EMPTY_ROW = as_row({})
-
-
-EMPTY_ROW = as_row({})
-
-
-EMPTY_ROW = as_row({})
-
-
-EMPTY_ROW = as_row({})
-
-
-EMPTY_ROW = as_row({})
-
-
-EMPTY_ROW = as_row({})
-
-
-EMPTY_ROW = as_row({})
-
-
 def as_estimate(cell: object) -> Estimate:
     """Return a cell if it is an estimate, else an estimate without value."""
     return cell if isinstance(cell, Estimate) else Estimate(None)
@@ -119,5 +98,5 @@ def cell_number(cell: object) -> float:
 
 def sort_value(cell: object) -> float | None:
     """Return the value of an estimate for sorting, with infinite ones as +inf or -inf."""
-    sizes = {"infinite": inf, "minus_infinite": -inf}
-    return sizes.get(as_estimate(cell).reason or "", as_estimate(cell).value)
+    value_of_reason = {"infinite": inf, "minus_infinite": -inf}
+    return value_of_reason.get(as_estimate(cell).reason or "", as_estimate(cell).value)

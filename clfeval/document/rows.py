@@ -88,7 +88,9 @@ class LazyRows(Sequence[Row]):
     def __eq__(self, rows: object) -> bool:
         """Compare with another sequence, row by row."""
         if isinstance(rows, Sequence) and not isinstance(rows, str):
-            return len(self) == len(rows) and all(a == b for a, b in zip(self, rows, strict=True))
+            return len(self) == len(rows) and all(
+                row == second_row for row, second_row in zip(self, rows, strict=True)
+            )
         return NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
@@ -102,8 +104,8 @@ def deferred_rows(
     length: int, make: Callable[[], Sequence[CellsByColumn]], columns: CellColumns | None = None
 ) -> LazyRows:
     """Return `length` lazy rows, all made when the first of them is read."""
-    rows = cache(make)
-    return LazyRows(length, lambda i: rows()[i], columns)
+    make_once = cache(make)
+    return LazyRows(length, lambda i: make_once()[i], columns)
 
 
 def column_values(rows: Sequence[R], name: str) -> Sequence[Any]:
@@ -116,30 +118,30 @@ def column_values(rows: Sequence[R], name: str) -> Sequence[Any]:
 def rows_where(rows: Sequence[R], name: str, value: object) -> Sequence[R]:
     """Return the rows with a value in a column, or all rows if there is no such column."""
     cells = column_values(rows, name)
-    positions = [i for i, cell in enumerate(cells) if cell == value]
-    if len(positions) == len(cells):
+    indices = [i for i, cell in enumerate(cells) if cell == value]
+    if len(indices) == len(cells):
         return rows
     if isinstance(rows, LazyRows) and name in rows.columns:  # each made on access
-        columns = {key: [column[i] for i in positions] for key, column in rows.columns.items()}
-        lazy_rows = LazyRows(len(positions), lambda i: rows[positions[i]], columns)
+        columns = {key: [column[i] for i in indices] for key, column in rows.columns.items()}
+        lazy_rows = LazyRows(len(indices), lambda i: rows[indices[i]], columns)
         return cast("Sequence[R]", lazy_rows)
-    return [rows[i] for i in positions]
+    return [rows[i] for i in indices]
 
 
 def stack_rows(parts: Sequence[tuple[str | None, str, Sequence[CellsByColumn]]]) -> LazyRows:
     """Return the rows of parts (slice, model, rows) one below the other, made on access."""
-    starts = [0, *accumulate(len(rows) for *_, rows in parts)]
+    start_of_part = [0, *accumulate(len(rows) for *_, rows in parts)]
 
-    def row(i: int) -> CellsByColumn:
-        part = bisect_right(starts, i) - 1
-        return parts[part][2][i - starts[part]]
+    def make_row(index: int) -> CellsByColumn:
+        part_index = bisect_right(start_of_part, index) - 1
+        return parts[part_index][2][index - start_of_part[part_index]]
 
     slices: list[str | None] = []
     models: list[str] = []
-    for label, model, rows in parts:
-        slices += [label] * len(rows)
+    for slice_name, model, rows in parts:
+        slices += [slice_name] * len(rows)
         models += [model] * len(rows)
-    return LazyRows(starts[-1], row, {"slice": slices, "model": models})
+    return LazyRows(start_of_part[-1], make_row, {"slice": slices, "model": models})
 
 
 class RowsBySlice(LazyRows):
@@ -161,6 +163,6 @@ class RowsBySlice(LazyRows):
 
     def __getitem__(self, index: Any) -> Any:
         """Return rows; those of the slices are not made for the first row."""
-        last = index.stop - 1 if isinstance(index, slice) and index == slice(1) else index
-        is_in_first = isinstance(last, int) and 0 <= last < len(self.first)
+        last_index = index.stop - 1 if isinstance(index, slice) and index == slice(1) else index
+        is_in_first = isinstance(last_index, int) and 0 <= last_index < len(self.first)
         return (self.first if is_in_first else self._all_rows())[index]

@@ -60,8 +60,9 @@ def simultaneous_level(level: float, *, comparisons: int = 1, turn: float = 0.0)
     tail = (1 - level) / comparisons
 
     def too_near(c: Floats) -> Bools:
-        beyond = math.erfc(float(c) / _ROOT2) + turn / math.pi * math.exp(-(float(c) ** 2) / 2)
-        return np.asarray(beyond > tail)
+        probability = math.erfc(float(c) / _ROOT2)
+        probability += turn / math.pi * math.exp(-(float(c) ** 2) / 2)
+        return np.asarray(probability > tail)
 
     c, _ = bisect(too_near, np.asarray(lowest), np.asarray(_MOST_ERRORS))
     return 1 - math.erfc(float(c) / _ROOT2)
@@ -74,13 +75,15 @@ def student_quantile(df: ArrayLike, *, level: float) -> Floats:
     Shapes: as df, above 0, infinite for the normal one; NaN elsewhere. ValueError unless 0 < level
     < 1.
     """
-    free = np.asarray(df, np.float64)
+    degrees = np.asarray(df, np.float64)
     tail = tail_probability(level)
-    if not np.isfinite(free).any():
-        return np.where(free > 0, critical_value(level), np.nan)
+    if not np.isfinite(degrees).any():
+        return np.where(degrees > 0, critical_value(level), np.nan)
     with np.errstate(invalid="ignore"):
-        quantile = np.where(np.isinf(free), critical_value(level), -special().stdtrit(free, tail))
-    return np.where(free > 0, quantile, np.nan)
+        quantile = np.where(
+            np.isinf(degrees), critical_value(level), -special().stdtrit(degrees, tail)
+        )
+    return np.where(degrees > 0, quantile, np.nan)
 
 
 def student_quantile_array(df: float, p: Floats) -> Floats:
@@ -93,13 +96,14 @@ def bisect(
 ) -> tuple[Floats, Floats]:
     """Return brackets of the point between `inner` and `outer` where `holds` becomes false.
 
-    inner and outer broadcast, and `holds` treats every element by itself.
+    inner and outer broadcast, and `holds` treats every element by itself. times: how often a
+    bracket is halved.
     """
     for _ in range(times):
         middle = (inner + outer) / 2
-        yes = holds(middle)
-        inner = np.where(yes, middle, inner)
-        outer = np.where(yes, outer, middle)
+        middle_holds = holds(middle)
+        inner = np.where(middle_holds, middle, inner)
+        outer = np.where(middle_holds, outer, middle)
     return inner, outer
 
 
@@ -111,10 +115,14 @@ def student_tail(df: ArrayLike, t: ArrayLike) -> Floats:
 
     Shapes: df and t broadcast; t >= 0, df above 0, both may be infinite; NaN elsewhere.
     """
-    free, far = np.broadcast_arrays(np.asarray(df, np.float64), np.asarray(t, np.float64))
+    degrees, distances = np.broadcast_arrays(np.asarray(df, np.float64), np.asarray(t, np.float64))
     with np.errstate(invalid="ignore"):
-        tail = np.where(np.isinf(free), special().ndtr(-far), special().stdtr(free, -far))
-        return np.where((free > 0) & (far >= 0), np.where(np.isinf(far), 0.0, tail), np.nan)
+        tails = np.where(
+            np.isinf(degrees), special().ndtr(-distances), special().stdtr(degrees, -distances)
+        )
+        return np.where(
+            (degrees > 0) & (distances >= 0), np.where(np.isinf(distances), 0.0, tails), np.nan
+        )
 
 
 def chi_square_tail(df: int, x: float) -> float:

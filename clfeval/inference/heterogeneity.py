@@ -68,8 +68,8 @@ class GroupValues:
 
     def mean_variance(self, weights: Floats, squares: Floats) -> Floats:
         """Return the variances of means by Hartung and Knapp, at least those of sampling, (b,)."""
-        least_one = np.maximum(squares / (len(self.values) - 1), 1.0)
-        return np.asarray(least_one / weights.sum(axis=1))
+        factors = np.maximum(squares / (len(self.values) - 1), 1.0)
+        return np.asarray(factors / weights.sum(axis=1))
 
     def mean_limits(self, tau2: float, level: float) -> tuple[float, float, float]:
         """Return the weighted mean for a variance tau² and its limits, as in `random_effects`."""
@@ -77,10 +77,12 @@ class GroupValues:
         quantile = float(student_quantile(k - 1.0, level=level))
         weights, means, squares = self.weighted(np.array([tau2]))
         mean = float(means[0])
-        half = quantile * float(np.sqrt(self.mean_variance(weights, squares)[0]))
-        center = float(self.values.mean())
-        other_half = quantile * float(self.values.std(ddof=1)) / k**0.5
-        return mean, min(mean - half, center - other_half), max(mean + half, center + other_half)
+        half_width = quantile * float(np.sqrt(self.mean_variance(weights, squares)[0]))
+        unweighted_mean = float(self.values.mean())
+        unweighted_half_width = quantile * float(self.values.std(ddof=1)) / k**0.5
+        low = min(mean - half_width, unweighted_mean - unweighted_half_width)
+        high = max(mean + half_width, unweighted_mean + unweighted_half_width)
+        return mean, low, high
 
     @property
     def greatest_tau2(self) -> float:
@@ -93,12 +95,13 @@ class GroupValues:
         def rises(tau2: Floats) -> Bools:
             """Return where the derivative of the restricted log likelihood is above 0."""
             weights, means, _ = self.weighted(tau2)
-            residuals = weights**2 * (self.values - means[:, None]) ** 2
+            squared_residuals = weights**2 * (self.values - means[:, None]) ** 2
             total = weights.sum(axis=1)
-            slope = residuals.sum(axis=1) - total + (weights**2).sum(axis=1) / total
+            slope = squared_residuals.sum(axis=1) - total + (weights**2).sum(axis=1) / total
             return np.asarray(slope > 0)
 
-        return float(bisect(rises, np.zeros(1), np.array([self.greatest_tau2]))[0][0])
+        lower, _ = bisect(rises, np.zeros(1), np.array([self.greatest_tau2]))
+        return float(lower[0])
 
     def tau2_quantiles(self, probabilities: Floats) -> Floats:
         """Return quantiles of the confidence distribution of tau², (b,); 0 where it has mass.
@@ -106,15 +109,21 @@ class GroupValues:
         The tau² with P(chi²_{k-1} > Q(tau²)) = probability, Q the sum of squares of `weighted`.
         Source: Viechtbauer 2007, Statistics in Medicine 26:37 (Q-profile).
         """
+        # of squares, at the quantiles
         sums = chi_square_quantile(len(self.values) - 1, 1 - probabilities)
-        least_sum = float(sums[sums > 0].min(initial=1.0))
-        range_of_values = float(np.ptp(self.values)) ** 2 * len(self.values)
-        largest = np.full(len(sums), self.greatest_tau2 + range_of_values / least_sum)
+        least_positive_sum = float(sums[sums > 0].min(initial=1.0))
+        scaled_squared_range = float(np.ptp(self.values)) ** 2 * len(self.values)
+        upper_ends = np.full(
+            len(sums), self.greatest_tau2 + scaled_squared_range / least_positive_sum
+        )
 
         def is_below(tau2: Floats) -> Bools:
-            return np.asarray(self.weighted(tau2)[2] > sums)
+            """Return where tau² is below the quantile: the sum of squares falls with it."""
+            _, _, squares = self.weighted(tau2)
+            return np.asarray(squares > sums)
 
-        return bisect(is_below, np.zeros(len(sums)), largest)[0]
+        lower, _ = bisect(is_below, np.zeros(len(sums)), upper_ends)
+        return lower
 
     def new_group(self, level: float) -> tuple[float, float]:
         """Return the limits of the value of a new group: mean + tau Z - s T.
@@ -129,10 +138,12 @@ class GroupValues:
         errors = np.sqrt(self.mean_variance(weights, squares))
         normal_points, student_points = _uniform_points(_TAU_QUANTILES * _DRAWS_EACH)
         shape = (_DRAWS_EACH, _TAU_QUANTILES)
-        normal = normal_quantile_array(normal_points).reshape(shape)
-        student = student_quantile_array(len(self.values) - 1.0, student_points).reshape(shape)
-        draws = means + np.sqrt(tau2) * normal - errors * student
-        low, high, _ = percentile_limits(draws.ravel(), level=level)
+        normal_draws = normal_quantile_array(normal_points).reshape(shape)
+        student_draws = student_quantile_array(len(self.values) - 1.0, student_points).reshape(
+            shape
+        )
+        values = means + np.sqrt(tau2) * normal_draws - errors * student_draws
+        low, high, _ = percentile_limits(values.ravel(), level=level)
         return float(low), float(high)
 
 
@@ -144,14 +155,14 @@ def _uniform_points(n: int) -> tuple[Floats, Floats]:
 
 def _radical_inverse(n: int, base: int) -> Floats:
     """Return 1..n with their digits mirrored at the point, 0..1. Source: Halton 1960."""
-    remaining = np.arange(1, n + 1)
-    place = 1.0
-    mirrored = np.zeros(n)
-    while remaining.any():
-        place /= base
-        mirrored += place * (remaining % base)
-        remaining //= base
-    return mirrored
+    remaining_digits = np.arange(1, n + 1)
+    place_value = 1.0
+    mirrored_numbers = np.zeros(n)
+    while remaining_digits.any():
+        place_value /= base
+        mirrored_numbers += place_value * (remaining_digits % base)
+        remaining_digits //= base
+    return mirrored_numbers
 
 
 def random_effects(values: Floats, errors: Floats, *, level: float) -> Heterogeneity:
@@ -160,7 +171,7 @@ def random_effects(values: Floats, errors: Floats, *, level: float) -> Heterogen
     value_i ~ N(theta_i, error_i²), theta_i ~ N(mean, tau²); tau² maximises the restricted
     likelihood, w_i = 1 / (error_i² + tau²), mean = sum w value / sum w
     limits (Hartung and Knapp): mean -+ t_{k-1} s, s² = max(1, sum w (value - mean)² / (k - 1)) /
-    sum w, so that groups that agree by chance do not make the interval narrower than sampling does
+    sum w, so that groups that agree by chance do not make the interval narrower than sampling does;
     where groups are unequal tau² is known too badly for the weights: each limit is the outer one of
     these and of the unweighted mean -+ t_{k-1} SD(value) / sqrt(k)
     limits of tau: of its confidence distribution; of a new group: those of `new_group`
@@ -177,7 +188,8 @@ def random_effects(values: Floats, errors: Floats, *, level: float) -> Heterogen
     tail = tail_probability(level)
     tau2_low, tau2_high = groups.tau2_quantiles(np.array([tail, 1 - tail])).tolist()
     mean, low, high = groups.mean_limits(tau2, level)
-    q = float(groups.weighted(np.zeros(1))[2][0])
+    _, _, squares = groups.weighted(np.zeros(1))
+    q = float(squares[0])
     new_low, new_high = groups.new_group(level) if k >= FEWEST_FOR_NEW else (None, None)
     return Heterogeneity(
         groups=k,

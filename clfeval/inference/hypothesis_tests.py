@@ -45,12 +45,12 @@ def cochran_q(right: Bools, n: Counts) -> tuple[float, float]:
     Source: Cochran 1950, Biometrika 37:256.
     """
     k = right.shape[1]
-    right_rows = (n @ right).astype(np.float64)
-    by_row = right.sum(axis=1)
-    disagreement = float(n @ (by_row * (k - by_row)))
+    right_totals = (n @ right).astype(np.float64)
+    right_classifiers = right.sum(axis=1)
+    disagreement = float(n @ (right_classifiers * (k - right_classifiers)))
     if not disagreement:
         return math.nan, 1.0
-    q = (k - 1) * k * float(((right_rows - right_rows.mean()) ** 2).sum()) / disagreement
+    q = (k - 1) * k * float(((right_totals - right_totals.mean()) ** 2).sum()) / disagreement
     return q, chi_square_tail(k - 1, q)
 
 
@@ -64,19 +64,19 @@ def proportions_p_value(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLi
     Errors: ValueError unless 0 <= k <= n.
     Source: Newcombe 1998, Statistics in Medicine 17:873, method 10, inverted.
     """
-    value = np.asarray(wilson_distances(k1, n1, 0.0)[0] - wilson_distances(k2, n2, 0.0)[0])
+    p1, _, _ = wilson_distances(k1, n1, 0.0)
+    p2, _, _ = wilson_distances(k2, n2, 0.0)
+    difference = np.asarray(p1 - p2)
 
     def excludes_zero(z: Floats) -> Bools:
         _, below1, above1 = wilson_distances(k1, n1, z)
         _, below2, above2 = wilson_distances(k2, n2, z)
-        reach = np.where(value > 0, np.hypot(below1, above2), np.hypot(above1, below2))
-        return np.asarray(np.abs(value) > reach)
+        distance = np.where(difference > 0, np.hypot(below1, above2), np.hypot(above1, below2))
+        return np.asarray(np.abs(difference) > distance)
 
-    z, _ = bisect(excludes_zero, np.zeros(value.shape), np.full(value.shape, _FARTHEST))
-    p = np.reshape(
-        [math.erfc(distance / math.sqrt(2)) for distance in z.ravel().tolist()], value.shape
-    )
-    return np.where(np.isnan(value), np.nan, p)
+    z, _ = bisect(excludes_zero, np.zeros(difference.shape), np.full(difference.shape, _FARTHEST))
+    p = np.reshape([math.erfc(x / math.sqrt(2)) for x in z.ravel().tolist()], difference.shape)
+    return np.where(np.isnan(difference), np.nan, p)
 
 
 def smirnov_p_value(gap: ArrayLike, positives: ArrayLike, negatives: ArrayLike) -> Floats:
@@ -102,12 +102,14 @@ def benjamini_hochberg(p_values: Floats) -> Floats:
     Source: Benjamini and Hochberg 1995, Journal of the Royal Statistical Society B 57:289.
     """
     p = np.asarray(p_values, np.float64)
-    defined = np.flatnonzero(~np.isnan(p))
-    order = defined[np.argsort(p[defined], kind="stable")][::-1]
-    ranks = np.arange(len(order), 0, -1)
-    adjusted = np.full(len(p), np.nan)
-    adjusted[order] = np.minimum.accumulate(p[order] * (len(order) / ranks))
-    return adjusted
+    defined_indices = np.flatnonzero(~np.isnan(p))
+    descending_indices = defined_indices[np.argsort(p[defined_indices], kind="stable")][::-1]
+    ranks = np.arange(len(descending_indices), 0, -1)
+    adjusted_p_values = np.full(len(p), np.nan)
+    adjusted_p_values[descending_indices] = np.minimum.accumulate(
+        p[descending_indices] * (len(descending_indices) / ranks)
+    )
+    return adjusted_p_values
 
 
 DRAWS = 999  # of rows up to 2**25 / 999
@@ -128,21 +130,21 @@ def random_true_positives(
     n = float(negatives)
     m = float(predicted_positives)
     mean = m * p / (p + n)
-    reach = _FAR * np.sqrt(mean * (n / (p + n)) * (p + n - m) / max(p + n - 1, 1)) + _FAR
-    low = max(0.0, m - n, np.floor(mean - reach))
-    high = min(p, m, np.ceil(mean + reach))
+    variance = mean * (n / (p + n)) * (p + n - m) / max(p + n - 1, 1)
+    half_range = _FAR * np.sqrt(variance) + _FAR
+    low = max(0.0, m - n, np.floor(mean - half_range))
+    high = min(p, m, np.ceil(mean + half_range))
     t = np.arange(low, high + 1)
 
-    log_factorial = special().gammaln  # of one more
+    log_gamma = special().gammaln  # the log factorial of a number less 1
 
     def log_combinations(k: Floats, total: float) -> Floats:
-        return np.asarray(
-            log_factorial(total + 1) - log_factorial(k + 1) - log_factorial(total - k + 1)
-        )
+        """Return the logarithm of the number of ways to choose k of `total`."""
+        return np.asarray(log_gamma(total + 1) - log_gamma(k + 1) - log_gamma(total - k + 1))
 
-    logs = log_combinations(t, p) + log_combinations(m - t, n)
-    shares = np.exp(logs - logs.max())
-    return t.astype(np.int64), shares / shares.sum()
+    log_counts = log_combinations(t, p) + log_combinations(m - t, n)
+    weights = np.exp(log_counts - log_counts.max())
+    return t.astype(np.int64), weights / weights.sum()
 
 
 def random_average_precision(n: Counts, positives: float) -> float:
@@ -159,26 +161,29 @@ def random_average_precision(n: Counts, positives: float) -> float:
     rows = np.asarray(n, np.float64)[::-1]
     rows = rows[rows > 0]
     total = float(rows.sum())
-    rows_above = np.cumsum(rows)
+    rows_down_to = np.cumsum(rows)
     if not positives:
         return float("nan")
-    pair_share = (positives - 1) / (total * (total - 1)) if total > 1 else 0.0
-    return float((rows * (1 / total + (rows_above - 1) * pair_share) / rows_above).sum())
+    pair_weight = (positives - 1) / (total * (total - 1)) if total > 1 else 0.0
+    return float((rows * (1 / total + (rows_down_to - 1) * pair_weight) / rows_down_to).sum())
 
 
 def permuted_positives(n: Counts, positives: int, rng: np.random.Generator) -> Iterator[Counts]:
-    """Yield the positives at each of m scores, (b, m), under 99 to 999 permutations."""
+    """Yield the positives at each of m scores, (b, m), under 99 to 999 permutations.
+
+    n (m,): rows at each score.
+    """
     total = int(n.sum())
     m = len(n)
-    draws = max(MIN_PERMUTATIONS, min(DRAWS, _AT_ONCE // max(total, 1)))
-    owner = np.repeat(np.arange(m), n)
-    step = max(1, _AT_ONCE // 8 // max(m, 1))
-    for start in range(0, draws, step):
-        permuted = np.empty((min(step, draws - start), m), np.int64)
-        for row in permuted:
-            sampled = rng.choice(total, positives, replace=False, shuffle=False)
-            row[:] = np.bincount(owner[sampled], minlength=m)
-        yield permuted
+    permutations = max(MIN_PERMUTATIONS, min(DRAWS, _AT_ONCE // max(total, 1)))
+    score_indices = np.repeat(np.arange(m), n)
+    block_size = max(1, _AT_ONCE // 8 // max(m, 1))
+    for start in range(0, permutations, block_size):
+        permuted_counts = np.empty((min(block_size, permutations - start), m), np.int64)
+        for permutation_counts in permuted_counts:
+            positive_rows = rng.choice(total, positives, replace=False, shuffle=False)
+            permutation_counts[:] = np.bincount(score_indices[positive_rows], minlength=m)
+        yield permuted_counts
 
 
 _MOST_PERMUTED = 2**15  # rows, beyond which the limit distribution is used
@@ -202,27 +207,29 @@ def separation_test(
     1948, Annals of Mathematical Statistics 19:177.
     """
     n = positives + negatives
-    hits = int(positives.sum())
-    total = int(n.sum())
-    if not 0 < hits < total:
+    positive_count = int(positives.sum())
+    row_count = int(n.sum())
+    if not 0 < positive_count < row_count:
         return math.nan, ""
     observed = float(distance(scores, positives, negatives))
-    if total > _MOST_PERMUTED:
-        size = hits * (total - hits) / total
-        return float(special().kolmogorov(observed * math.sqrt(size))), "Kolmogorov distribution"
-    draws = 0
-    larger = 0
-    for permuted in permuted_positives(n, hits, rng):
-        distances = distance(scores, permuted, n - permuted)
-        larger += int((distances >= observed * (1 - _TIE_TOLERANCE)).sum())
-        draws += len(permuted)
-    return (1 + larger) / (1 + draws), f"{draws:,} permutations"
+    if row_count > _MOST_PERMUTED:
+        effective_size = positive_count * (row_count - positive_count) / row_count
+        p_value = float(special().kolmogorov(observed * math.sqrt(effective_size)))
+        return p_value, "Kolmogorov distribution"
+    permutation_count = 0
+    larger_count = 0
+    for permuted_counts in permuted_positives(n, positive_count, rng):
+        distances = distance(scores, permuted_counts, n - permuted_counts)
+        larger_count += int((distances >= observed * (1 - _TIE_TOLERANCE)).sum())
+        permutation_count += len(permuted_counts)
+    return (1 + larger_count) / (1 + permutation_count), f"{permutation_count:,} permutations"
 
 
 def permuted_tables(table: Counts, rng: np.random.Generator) -> Iterator[Counts]:
     """Yield tables of C classes, (C, C), with permuted truth and unchanged predictions."""
     truth, predictions = (
-        np.repeat(np.arange(len(table)), table.sum(axis=axis).astype(np.int64)) for axis in (1, 0)
+        np.repeat(np.arange(len(table)), table.sum(axis=summed_axis).astype(np.int64))
+        for summed_axis in (1, 0)
     )
     for _ in range(max(MIN_PERMUTATIONS, min(DRAWS, _AT_ONCE // max(len(truth), 1)))):
         cells = rng.permutation(truth) * len(table) + predictions
@@ -274,44 +281,62 @@ def calibration_tests(
     Source: Cox 1958, Biometrika 45:562; Hosmer and Lemeshow 1980, Communications in Statistics A
     9:1043; Davison and Hinkley 1997, Bootstrap Methods and their Application, section 4.2.
     """
-    first = _group_starts(rows)
-    sums = _group_sums(p, x, positives, rows, first)
-    n, r, v = sums[:3]
-    observed, variance = _observed_statistics(sums)
-    df = np.array([1 + (variance > 0), len(first)])
-    tails = np.array([chi_square_tail(int(k), s) for k, s in zip(df, observed, strict=True)])
-    normal = v >= _PLENTY
-    if not normal.all():
-        cells = _simulation_cells(x, first, normal)
-        simulated = _simulated_statistics(p, x, rows, variance, cells, first, rng)
-        for i, draws in enumerate(simulated):
-            tails[i] = _simulated_tail(draws, observed[i], int(df[i]), tails[i])
-    method = BY_CHI_SQUARE if normal.all() else BY_DRAWS
-    return CalibrationTests(observed, df, tails, method, r / n, np.sqrt(v) / n)
+    starts = _group_starts(rows)
+    group_sums = _group_sums(p, x, positives, rows, starts)
+    n, r, v = group_sums[:3]
+    observed, variance = _observed_statistics(group_sums)
+    df = np.array([1 + (variance > 0), len(starts)])
+    p_values = np.array(
+        [
+            chi_square_tail(int(test_df), statistic)
+            for test_df, statistic in zip(df, observed, strict=True)
+        ]
+    )
+    is_normal = v >= _PLENTY
+    if not is_normal.all():
+        cells = _simulation_cells(x, starts, is_normal)
+        simulated = _simulated_statistics(p, x, rows, variance, cells, starts, rng)
+        for test_index, simulated_statistics in enumerate(simulated):
+            p_values[test_index] = _simulated_tail(
+                simulated_statistics,
+                observed[test_index],
+                int(df[test_index]),
+                p_values[test_index],
+            )
+    method = BY_CHI_SQUARE if is_normal.all() else BY_DRAWS
+    return CalibrationTests(observed, df, p_values, method, r / n, np.sqrt(v) / n)
 
 
 def _observed_statistics(sums: Floats) -> tuple[Floats, float]:
-    """Return both test statistics, (2,), and sum v z², from the sums over groups (6, g)."""
+    """Return both test statistics, (2,), and sum v z², by `_group_sums`, (6, g)."""
     _, r, v, vz, vzz, zr = sums
     mean = vz.sum() / v.sum()
     variance = vzz.sum() - mean * vz.sum()
-    along = zr.sum() - mean * r.sum()
-    return _statistics(r[:, None], along, v, variance, np.arange(len(v)))[:, 0], variance
+    slope_score = zr.sum() - mean * r.sum()
+    statistics = _statistics(r[:, None], slope_score, v, variance, np.arange(len(v)))
+    return statistics[:, 0], variance
 
 
-def _simulation_cells(x: Floats, first: Ints, normal: Bools) -> Ints:
-    """Return the starts of the cells of scores to draw for; groups that are normal are one cell."""
+def _simulation_cells(x: Floats, starts: Ints, is_normal: Bools) -> Ints:
+    """Return the starts of the cells of scores to draw for; groups that are normal are one cell.
+
+    starts, is_normal (g,): of the groups.
+    """
     if len(x) <= _FEW:
         return np.arange(len(x))
-    widths = np.where(np.repeat(normal, np.diff(first, append=len(x))), 0, x // _WIDTH)
-    return np.union1d(first, np.flatnonzero(np.diff(widths)) + 1)
+    cell_numbers = np.where(np.repeat(is_normal, np.diff(starts, append=len(x))), 0, x // _WIDTH)
+    return np.union1d(starts, np.flatnonzero(np.diff(cell_numbers)) + 1)
 
 
-def _simulated_tail(draws: Floats, observed: float, df: int, tail: float) -> float:
-    """Return the tail probability by draws; beyond all of them in proportion to chi-square's."""
-    extreme = chi_square_tail(df, float(draws.max()))
-    share = (1 + (draws >= observed * (1 - _ROUNDING)).sum()) / (1 + CALIBRATION_DRAWS)
-    return float(share * (tail / extreme if tail < extreme else 1.0))
+def _simulated_tail(draws: Floats, observed: float, df: int, chi_square_p: float) -> float:
+    """Return the tail probability by draws; beyond all of them in proportion to chi-square's.
+
+    chi_square_p: the tail probability of the observed statistic by chi-square.
+    """
+    largest_draw_tail = chi_square_tail(df, float(draws.max()))
+    simulated_tail = (1 + (draws >= observed * (1 - _ROUNDING)).sum()) / (1 + CALIBRATION_DRAWS)
+    is_beyond_draws = chi_square_p < largest_draw_tail
+    return float(simulated_tail * (chi_square_p / largest_draw_tail if is_beyond_draws else 1.0))
 
 
 def clustered_score_tests(
@@ -335,18 +360,23 @@ def clustered_score_tests(
     v = rows * p * (1 - p)
     line, groups = _score_functions(x[inner], v, rows)
     weights = v * ((1 - p) * heavy[0] + p * heavy[1])
-    tests: list[tuple[float, float, float]] = []
-    for b in (line, groups):
+    test_results: list[tuple[float, float, float]] = []
+    for b in (line, groups):  # the sums of the last one are those of the groups
         influence = np.zeros((len(b), *counts.shape))
         influence[:, 0, inner] = b * (1 - p)
         influence[:, 1, inner] = -b * p
         score = (influence * counts).sum(axis=(1, 2))
         sandwich = clusters.products(influence.reshape(len(b), -1))
-        tests.append(_sandwich_test(score, sandwich, (b * weights) @ b.T, clusters))
-    n = groups @ rows
-    statistic, df, tails = np.array(tests).T
+        test_results.append(_sandwich_test(score, sandwich, (b * weights) @ b.T, clusters))
+    group_rows = groups @ rows
+    statistic, df, p_values = np.array(test_results).T
     return CalibrationTests(
-        statistic, df, tails, BY_SANDWICH, score / n, np.sqrt(np.diag(sandwich)) / n
+        statistic,
+        df,
+        p_values,
+        BY_SANDWICH,
+        score / group_rows,
+        np.sqrt(np.diag(sandwich)) / group_rows,
     )
 
 
@@ -354,9 +384,11 @@ def _score_functions(x: Floats, v: Floats, rows: Counts) -> tuple[Floats, Floats
     """Return functions of the score (q, m): 1 and z if it varies, and those of groups by score."""
     z = x - x[0]
     z -= (v @ z) / v.sum()
-    line = np.array([np.ones(len(x)), z])[: 1 + bool(z.any())]
-    first = _group_starts(rows)
-    return line, np.repeat(np.eye(len(first)), np.diff(first, append=len(x)), axis=1)
+    functions = [np.ones(len(x)), z] if z.any() else [np.ones(len(x))]
+    line = np.array(functions)
+    starts = _group_starts(rows)
+    groups = np.repeat(np.eye(len(starts)), np.diff(starts, append=len(x)), axis=1)
+    return line, groups
 
 
 def _sandwich_test(
@@ -367,44 +399,52 @@ def _sandwich_test(
     Shapes: score sums U (q,), their products over units and the information A (q, q).
     """
     q = len(score)
-    unlike = np.linalg.solve(information, sandwich)
-    effect = np.trace(unlike) / q
-    df = q / max(np.trace(unlike @ unlike) / (q * effect**2), 1.0)
-    statistic = score @ np.linalg.solve(information, score) / max(effect, 1.0) * df / q
+    design_matrix = np.linalg.solve(information, sandwich)
+    design_effect = np.trace(design_matrix) / q
+    df = q / max(np.trace(design_matrix @ design_matrix) / (q * design_effect**2), 1.0)
+    statistic = score @ np.linalg.solve(information, score) / max(design_effect, 1.0) * df / q
     p = math.nan if clusters.too_few else special().fdtrc(df, clusters.size - 1, statistic / df)
     return statistic, df, p
 
 
 def _group_starts(rows: Counts) -> Ints:
-    """Return the start index of each group."""
-    below = rows.cumsum(dtype=np.float64)  # units may be 2**60
+    """Return the start index of each of the groups of about equal rows; rows (m,): at each score.
+
+    A score is in the group in which the middle of its rows lies.
+    """
+    cumulated = rows.cumsum(dtype=np.float64)  # units may be 2**60
     k = np.arange(1, GROUPS)
-    starts = np.searchsorted(below, k * (below[-1] / GROUPS))
-    middle = GROUPS * (2 * below[starts] - rows[starts])
-    starts += middle < 2 * k * below[-1] * (1 - _ROUNDING)
+    starts = np.searchsorted(cumulated, k * (cumulated[-1] / GROUPS))
+    scaled_middles = GROUPS * (2 * cumulated[starts] - rows[starts])
+    starts += scaled_middles < 2 * k * cumulated[-1] * (1 - _ROUNDING)
     return np.unique(np.append(0, starts[starts < len(rows)]))
 
 
-def _group_sums(p: Floats, x: Floats, positives: Counts, rows: Counts, first: Ints) -> Floats:
+def _group_sums(p: Floats, x: Floats, positives: Counts, rows: Counts, starts: Ints) -> Floats:
     """Return the sums over groups of n, r, v, v z, v z² and z r, (6, g), z = x - the middle x."""
-    sums = np.empty((6, len(first)))
-    middle = x[len(x) // 2]
-    for g, (start, stop) in enumerate(pairwise([*first.tolist(), len(p)])):
+    sums = np.empty((6, len(starts)))
+    middle_x = x[len(x) // 2]
+    for group_index, (start, stop) in enumerate(pairwise([*starts.tolist(), len(p)])):
         n = rows[start:stop]
-        chance = p[start:stop]
-        z = x[start:stop] - middle
-        v = n * chance
+        group_p = p[start:stop]
+        z = x[start:stop] - middle_x
+        v = n * group_p
         r = positives[start:stop] - v
-        v *= 1 - chance
+        v *= 1 - group_p
         vz = v * z
-        sums[:, g] = [terms.sum() for terms in (n, r, v, vz, vz * z, z * r)]
+        sums[:, group_index] = [terms.sum() for terms in (n, r, v, vz, vz * z, z * r)]
     return sums
 
 
-def _statistics(r: Floats, along: Floats, v: Floats, variance: float, first: Ints) -> Floats:
-    """Return both test statistics, (2, d), from residuals r (m, d) and their sums by z, (d,)."""
-    line = r.sum(axis=0) ** 2 / v.sum() + (along**2 / variance if variance > 0 else 0.0)
-    groups = np.add.reduceat(r, first, axis=0) ** 2 / np.add.reduceat(v, first)[:, None]
+def _statistics(
+    r: Floats, slope_scores: Floats, v: Floats, variance: float, starts: Ints
+) -> Floats:
+    """Return both test statistics, (2, d), from residuals r (m, d) of d samples.
+
+    slope_scores (d,): sums of z r; v (m,): variances; variance: the sum of v z²; starts: of groups.
+    """
+    line = r.sum(axis=0) ** 2 / v.sum() + (slope_scores**2 / variance if variance > 0 else 0.0)
+    groups = np.add.reduceat(r, starts, axis=0) ** 2 / np.add.reduceat(v, starts)[:, None]
     return np.array([line, groups.sum(axis=0)])
 
 
@@ -414,42 +454,49 @@ def _simulated_statistics(
     rows: Counts,
     variance: float,
     cells: Ints,
-    first: Ints,
+    group_starts: Ints,
     rng: np.random.Generator,
 ) -> Floats:
     """Return both test statistics of simulated calibrated samples, (2, draws).
 
-    cells: where each cell begins. The variation of z within cells is one normal number per draw.
+    variance: the sum of v z² over scores. cells: where each cell begins; group_starts: where each
+    group does. The variation of z within cells is one normal number per draw.
     """
     mean = rows * p
     variances = rows * p * (1 - p)
     n, mean, v, vx = (
-        np.add.reduceat(values, cells)[:, None] for values in (rows, mean, variances, variances * x)
+        np.add.reduceat(array, cells)[:, None] for array in (rows, mean, variances, variances * x)
     )
     z = vx / v - vx.sum() / v.sum()
     variance_within = max(variance - float((v * z**2).sum()), 0.0) if len(cells) < len(p) else 0.0
     r = np.empty((len(cells), CALIBRATION_DRAWS))
-    plentiful = v[:, 0] >= _PLENTY
-    r[plentiful] = rng.standard_normal((plentiful.sum(), CALIBRATION_DRAWS)) * np.sqrt(v[plentiful])
-    rare = n[~plentiful, 0], np.minimum(mean[~plentiful] / n[~plentiful], 1.0)[:, 0]
-    r[~plentiful] = _draw_binomials(*rare, rng) - mean[~plentiful]
-    along = (z * r).sum(axis=0) + np.sqrt(variance_within) * rng.standard_normal(CALIBRATION_DRAWS)
-    return _statistics(r, along, v[:, 0], variance, np.searchsorted(cells, first))
+    is_normal = v[:, 0] >= _PLENTY
+    normal_draws = rng.standard_normal((is_normal.sum(), CALIBRATION_DRAWS))
+    r[is_normal] = normal_draws * np.sqrt(v[is_normal])
+    binomial_p = np.minimum(mean[~is_normal] / n[~is_normal], 1.0)[:, 0]
+    r[~is_normal] = _draw_binomials(n[~is_normal, 0], binomial_p, rng) - mean[~is_normal]
+    slope_scores = (z * r).sum(axis=0) + np.sqrt(variance_within) * rng.standard_normal(
+        CALIBRATION_DRAWS
+    )
+    return _statistics(r, slope_scores, v[:, 0], variance, np.searchsorted(cells, group_starts))
 
 
 def _draw_binomials(n: Counts, p: Floats, rng: np.random.Generator) -> Floats:
     """Return binomial draws, (k, draws): for few rows, shuffled multinomial counts of outcomes."""
     draws = np.empty((len(n), CALIBRATION_DRAWS))
-    log = special()
-    for i, (rows, chance) in enumerate(zip(n.tolist(), p.tolist(), strict=True)):
-        if rows > _TABLED:
-            draws[i] = rng.binomial(rows, chance, CALIBRATION_DRAWS)
+    functions = special()
+    for pair_index, (pair_rows, pair_p) in enumerate(zip(n.tolist(), p.tolist(), strict=True)):
+        if pair_rows > _TABLED:
+            draws[pair_index] = rng.binomial(pair_rows, pair_p, CALIBRATION_DRAWS)
             continue
-        k = np.arange(rows + 1)
-        share = log.xlogy(k, chance) + log.xlog1py(rows - k, -chance)
-        share = np.exp(
-            share - log.gammaln(k + 1) - log.gammaln(rows - k + 1) + log.gammaln(rows + 1)
+        k = np.arange(pair_rows + 1)
+        log_probabilities = functions.xlogy(k, pair_p) + functions.xlog1py(pair_rows - k, -pair_p)
+        probabilities = np.exp(
+            log_probabilities
+            - functions.gammaln(k + 1)
+            - functions.gammaln(pair_rows - k + 1)
+            + functions.gammaln(pair_rows + 1)
         )
-        repetitions = rng.multinomial(CALIBRATION_DRAWS, share / share.sum())
-        draws[i] = rng.permutation(np.repeat(k, repetitions))
+        repetitions = rng.multinomial(CALIBRATION_DRAWS, probabilities / probabilities.sum())
+        draws[pair_index] = rng.permutation(np.repeat(k, repetitions))
     return draws

@@ -53,30 +53,30 @@ def power_sums(
     """
     k = 1 if isinstance(values, Influence) else len(values)
     products = np.zeros((k, k))
-    second = np.zeros(k)
-    fourth = np.zeros(k)
+    square_sums = np.zeros(k)
+    fourth_power_sums = np.zeros(k)
     if isinstance(values, Influence) and values.powers is not None and weights is counts:
-        second[0], fourth[0] = values.powers()
-        return second[None], second, fourth
+        square_sums[0], fourth_power_sums[0] = values.powers()
+        return square_sums[None], square_sums, fourth_power_sums
     for y, class_counts, class_weights in zip((True, False), counts, weights, strict=False):
         for start in range(0, len(class_counts), _BLOCK):
-            part = slice(start, start + _BLOCK)
-            present = np.flatnonzero(class_counts[part] > 0)
-            if not len(present):
+            block = slice(start, start + _BLOCK)
+            row_kinds = np.flatnonzero(class_counts[block] > 0)
+            if not len(row_kinds):
                 continue
             if isinstance(values, Influence):
-                f = values.values_at(present + start, y)[None]
+                f = values.values_at(row_kinds + start, y)[None]
             else:
-                f = values[:, part][:, present]
-            n = class_weights[part][present]
-            squared = f * f
-            weighed = n * squared
-            sums = weighed.sum(axis=1)
-            second += sums
-            fourth += np.multiply(weighed, squared, out=squared).sum(axis=1)
+                f = values[:, block][:, row_kinds]
+            n = class_weights[block][row_kinds]
+            squares = f * f
+            weighted_squares = n * squares
+            block_square_sums = weighted_squares.sum(axis=1)
+            square_sums += block_square_sums
+            fourth_power_sums += np.multiply(weighted_squares, squares, out=squares).sum(axis=1)
             # for one measure without a matrix product, whose idle threads wait at full speed
-            products += (f * n) @ f.T if k > 1 else sums
-    return products, second, fourth
+            products += (f * n) @ f.T if k > 1 else block_square_sums
+    return products, square_sums, fourth_power_sums
 
 
 _LEAST_FREE = 0.5  # as where one row has all the weight: t reaches 1e100 and more
@@ -113,11 +113,11 @@ def influence_covariance(
 ) -> CovarianceEstimate:
     """Return the covariances of k measures from influence values of m kinds of rows.
 
-    rows: V = M / (M - 1) sum n f f' / M², M = sum n weights: V = g / (g - 1) sum q f f' / M², q the
-    sums of squared weights, g = M² / sum q clusters: V = C / (C - 1) sum over C clusters of F F' /
-    M², F = sum n f over its rows df = 2 m / (k - 1), with the kurtosis k = m sum f⁴ / (sum f²)² of
-    m rows (or g, or clusters), and at most clusters (or g) - 1 and `fewest` - 1, where fewest is
-    that of `smaller_class_size`.
+    Rows: V = M / (M - 1) sum n f f' / M², M = sum n. Weights: V = g / (g - 1) sum q f f' / M², q
+    the sums of squared weights, g = M² / sum q. Clusters: V = C / (C - 1) sum over C clusters of
+    F F' / M², F = sum n f over its rows. df = 2 m / (k - 1), with the kurtosis k = m sum f⁴ /
+    (sum f²)² of m rows (or g, or clusters), and at most clusters (or g) - 1 and `fewest` - 1, where
+    fewest is that of `smaller_class_size`.
 
     Shapes: f (m,) or (k, m); n (m,), the rows of each kind, or their weight. Or f is the Influence
     on one measure; n those of positives and of negatives, (m,) each. clusters: those of the rows,
@@ -128,24 +128,31 @@ def influence_covariance(
     """
     values = f if isinstance(f, Influence) else np.atleast_2d(np.asarray(f, np.float64))
     counts = [np.asarray(class_counts) for class_counts in (n if isinstance(f, Influence) else [n])]
-    m = values.m if isinstance(values, Influence) else values.shape[1]
-    if any(class_counts.shape != (m,) for class_counts in counts):
+    kind_count = values.m if isinstance(values, Influence) else values.shape[1]
+    if any(class_counts.shape != (kind_count,) for class_counts in counts):
         raise ValueError("influence values and counts differ in length")
-    total = float(sum(class_counts.sum() for class_counts in counts))
-    products, second, fourth = power_sums(values, counts, counts)
-    covariance = mean_covariance(products, total, total)
+    row_total = float(sum(class_counts.sum() for class_counts in counts))
+    products, square_sums, fourth_power_sums = power_sums(values, counts, counts)
+    covariance = mean_covariance(products, row_total, row_total)
     if clusters is None:
-        df = degrees_of_freedom(total, divide(total * fourth, second**2), fewest)
-        return CovarianceEstimate(covariance, df, np.ones(len(second)), total)
+        df = degrees_of_freedom(
+            row_total, divide(row_total * fourth_power_sums, square_sums**2), fewest
+        )
+        return CovarianceEstimate(covariance, df, np.ones(len(square_sums)), row_total)
     products, kurtosis = clusters.moments(values)
-    size = clusters.size
-    clustered_covariance = mean_covariance(products, total, 0.0 if clusters.too_few else size)
-    rows = np.diag(covariance)
-    effect = np.divide(
-        np.diag(clustered_covariance), rows, out=np.full_like(rows, np.nan), where=rows > 0
+    unit_count = clusters.size
+    clustered_covariance = mean_covariance(
+        products, row_total, 0.0 if clusters.too_few else unit_count
     )
-    df = degrees_of_freedom(size, kurtosis, min(fewest, size))
-    return CovarianceEstimate(clustered_covariance, df, effect, size)
+    row_variances = np.diag(covariance)
+    effect = np.divide(
+        np.diag(clustered_covariance),
+        row_variances,
+        out=np.full_like(row_variances, np.nan),
+        where=row_variances > 0,
+    )
+    df = degrees_of_freedom(unit_count, kurtosis, min(fewest, unit_count))
+    return CovarianceEstimate(clustered_covariance, df, effect, unit_count)
 
 
 def smaller_class_size(n: ArrayLike, clusters: SamplingUnits | None = None) -> float:
@@ -184,7 +191,7 @@ def drop_small_df(df: Floats) -> Floats:
 
 
 def mean_covariance(squares: Floats, total: float, parts: float) -> Floats:
-    """Return the covariance of a mean from sums of squares over so many units."""
+    """Return the covariance of a mean from sums of squares over `parts` units, of `total` rows."""
     if parts <= 1:
         return np.full_like(squares, np.nan)
     return np.asarray(squares / total**2 * (parts / (parts - 1)))
@@ -212,37 +219,50 @@ def confidence_limits(
     undefined, and without a degree of freedom.
     Errors: ValueError unless 0 < level < 1, and for a logit of a range without ends.
     """
-    x, errors = np.broadcast_arrays(np.asarray(value, np.float64), np.asarray(error, np.float64))
+    x, standard_errors = np.broadcast_arrays(
+        np.asarray(value, np.float64), np.asarray(error, np.float64)
+    )
     if scale in ("logit", "fisher") and not np.isfinite(high - low):
         raise ValueError("an unbounded range has no logit")
     if scale == "log" and not np.isfinite(low):
-        nearest, farthest = confidence_limits(
-            high - x, errors, scale=scale, low=0, high=np.inf, level=level, df=df
+        # the limits of high - x
+        reflected_low, reflected_high = confidence_limits(
+            high - x, standard_errors, scale=scale, low=0, high=np.inf, level=level, df=df
         )
-        return high - farthest, high - nearest
-    q = student_quantile(np.inf if df is None else df, level=level)
-    defined = (x > low) & (x < high) & (errors > _DUST * np.abs(x)) & np.isfinite(errors)
-    x = np.where(defined, x, np.nan)
-    reach = q * np.where(defined, errors, np.nan)
+        return high - reflected_high, high - reflected_low
+    quantile = student_quantile(np.inf if df is None else df, level=level)
+    is_defined = (
+        (x > low)
+        & (x < high)
+        & (standard_errors > _DUST * np.abs(x))
+        & np.isfinite(standard_errors)
+    )
+    x = np.where(is_defined, x, np.nan)
+    half_width = quantile * np.where(is_defined, standard_errors, np.nan)
     if scale == "identity":
-        limits = x - reach, x + reach
+        lower, upper = x - half_width, x + half_width
     elif scale == "log":
-        factor = np.exp(np.minimum(reach / x, 700))
+        factor = np.exp(np.minimum(half_width / x, 700))
         with np.errstate(over="ignore"):
-            limits = x / factor, x * factor
+            lower, upper = x / factor, x * factor
     else:
-        limits = _logit_limits(x, reach, low, high)
-    return np.maximum(np.minimum(limits[0], x), low), np.minimum(np.maximum(limits[1], x), high)
+        lower, upper = _logit_limits(x, half_width, low, high)
+    # rounding must not put a limit on the wrong side of its value, or outside the range
+    return np.maximum(np.minimum(lower, x), low), np.minimum(np.maximum(upper, x), high)
 
 
-def _logit_limits(x: Floats, reach: Floats, low: float, high: float) -> tuple[Floats, Floats]:
-    """Return the limits x -+ reach, which are symmetric for ln of (x - low) / (high - x)."""
+def _logit_limits(x: Floats, half_width: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+    """Return the limits of x that are symmetric for ln of (x - low) / (high - x).
+
+    half_width: of the interval by the standard error of x itself.
+    """
     from_low = x - low
     to_high = high - x
-    factor = np.exp(np.minimum(reach * (high - low) / (from_low * to_high), 700))
-    lower = from_low + to_high * factor
-    upper = from_low + to_high / factor
-    return low + (high - low) * from_low / lower, low + (high - low) * from_low / upper
+    factor = np.exp(np.minimum(half_width * (high - low) / (from_low * to_high), 700))
+    lower_divisor = from_low + to_high * factor
+    upper_divisor = from_low + to_high / factor
+    width = high - low
+    return low + width * from_low / lower_divisor, low + width * from_low / upper_divisor
 
 
 def measure_difference(
@@ -267,28 +287,35 @@ def measure_difference(
     Source: Newcombe 1998, Statistics in Medicine 17:2635, method 10; Zou and Donner 2008,
     Statistics in Medicine 27:1693.
     """
-    f1, l1, u1, f2, l2, u2, cosine = (
-        np.asarray(x, np.float64) for x in (value1, low1, high1, value2, low2, high2, rho)
+    f1, l1, u1, f2, l2, u2, correlation = (
+        np.asarray(argument, np.float64)
+        for argument in (value1, low1, high1, value2, low2, high2, rho)
     )
     if np.any(l1 > u1) or np.any(l2 > u2):
         raise ValueError("a low limit must not exceed its high one")
-    if np.any(np.abs(cosine) > 1):
+    if np.any(np.abs(correlation) > 1):
         raise ValueError("a correlation must lie between -1 and 1")
     l1 = np.minimum(l1, f1)
     u1 = np.maximum(u1, f1)
     l2 = np.minimum(l2, f2)
     u2 = np.maximum(u2, f2)
-    defined = ~np.logical_or.reduce(np.broadcast_arrays(*map(np.isnan, (l1, u1, l2, u2, cosine))))
+    is_defined = ~np.logical_or.reduce(
+        np.broadcast_arrays(*map(np.isnan, (l1, u1, l2, u2, correlation)))
+    )
     with np.errstate(invalid="ignore", over="ignore"):
-        value = np.asarray(f1 - f2)
+        difference = np.asarray(f1 - f2)
         # the method keeps within these bounds, its rounding may not
-        low = np.maximum(value - _third_side(f1 - l1, u2 - f2, cosine), l1 - u2)
-        high = np.minimum(value + _third_side(u1 - f1, f2 - l2, cosine), u1 - l2)
-    finite = defined & np.isfinite(value)
+        low = np.maximum(difference - _third_side(f1 - l1, u2 - f2, correlation), l1 - u2)
+        high = np.minimum(difference + _third_side(u1 - f1, f2 - l2, correlation), u1 - l2)
+    is_finite = is_defined & np.isfinite(difference)
     return (
-        value,
-        np.where(finite, low, np.where(defined & (value == -np.inf), value, np.nan)),
-        np.where(finite, high, np.where(defined & (value == np.inf), value, np.nan)),
+        difference,
+        np.where(
+            is_finite, low, np.where(is_defined & (difference == -np.inf), difference, np.nan)
+        ),
+        np.where(
+            is_finite, high, np.where(is_defined & (difference == np.inf), difference, np.nan)
+        ),
     )
 
 
@@ -308,14 +335,16 @@ def mean_limits(
     Source: Zou and Donner 2008, Statistics in Medicine 27:1693; the second term is the linear
     interval of a mean.
     """
-    errors = np.sqrt(np.diag(covariance))
-    correlation = np.clip(divide(covariance, errors[:, None] * errors), 0.0, 1.0)
+    standard_errors = np.sqrt(np.diag(covariance))
+    correlation = np.clip(divide(covariance, standard_errors[:, None] * standard_errors), 0.0, 1.0)
     correlation = np.nan_to_num(correlation)
     np.fill_diagonal(correlation, 1.0)
     mean = float(values.mean())
-    distances = (values - low, high - values, critical_value(level) * errors)
-    below, above, linear = (float(np.sqrt(x @ correlation @ x)) / len(x) for x in distances)
-    return mean - max(below, linear), mean + max(above, linear)
+    distances = (values - low, high - values, critical_value(level) * standard_errors)
+    distance_below, distance_above, linear_distance = (
+        float(np.sqrt(x @ correlation @ x)) / len(x) for x in distances
+    )
+    return mean - max(distance_below, linear_distance), mean + max(distance_above, linear_distance)
 
 
 def _third_side(x: Floats, y: Floats, cosine: Floats) -> Floats:
@@ -352,16 +381,22 @@ def design_effect(
     Source: the ratio estimator, Cochran 1977, Sampling Techniques, section 9A; g: Carter, Schnepel
     and Steigerwald 2017, Review of Economics and Statistics 99:698, for clusters of any size.
     """
-    hits, rows, square, product, size = (np.asarray(x, np.float64) for x in (k, n, kk, kn, nn))
+    successes, rows, success_squares, products, row_squares = (
+        np.asarray(argument, np.float64) for argument in (k, n, kk, kn, nn)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = hits / rows
-        g = np.maximum(rows**2 / size, 1.0)
-        squares = np.maximum(square - 2 * p * product + p**2 * size, 0) * (g / (g - 1))
-        cluster_rows = np.maximum(size / rows, heavy)
+        p = successes / rows
+        g = np.maximum(rows**2 / row_squares, 1.0)
+        residual_squares = np.maximum(
+            success_squares - 2 * p * products + p**2 * row_squares, 0
+        ) * (g / (g - 1))
+        cluster_rows = np.maximum(row_squares / rows, heavy)
         if cautious:
-            squares = squares + (cluster_rows * (0.5 - p)) ** 2 / 2
-        alone = hits * (1 - p)
-        effect = np.where(alone > 0, np.maximum(squares / alone, 1), cluster_rows)
+            residual_squares = residual_squares + (cluster_rows * (0.5 - p)) ** 2 / 2
+        binomial_variance = successes * (1 - p)
+        effect = np.where(
+            binomial_variance > 0, np.maximum(residual_squares / binomial_variance, 1), cluster_rows
+        )
     return np.where(rows > 0, np.where(g > 1 + _ROUNDING, effect, np.inf), np.nan), g
 
 
@@ -374,12 +409,18 @@ def least_effect(
     the heaviest rows of the outcome may be those that are not seen. At most n / largest rows count.
     Shapes: as for `design_effect`; all broadcast.
     """
-    hits, rows, square, product, size = (np.asarray(x, np.float64) for x in (k, n, kk, kn, nn))
+    successes, rows, success_squares, products, row_squares = (
+        np.asarray(argument, np.float64) for argument in (k, n, kk, kn, nn)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
-        successes = hits**2 / square
-        failures = (rows - hits) ** 2 / (size - 2 * product + square)
-        rarer = np.minimum(np.nan_to_num(successes), np.nan_to_num(failures))
-    return np.where(rarer < FEW_ERRORS * (1 - _ROUNDING), largest, 0.0)
+        effective_successes = successes**2 / success_squares
+        effective_failures = (rows - successes) ** 2 / (
+            row_squares - 2 * products + success_squares
+        )
+        rarer_outcome = np.minimum(
+            np.nan_to_num(effective_successes), np.nan_to_num(effective_failures)
+        )
+    return np.where(rarer_outcome < FEW_ERRORS * (1 - _ROUNDING), largest, 0.0)
 
 
 def count_divisor(effect: ArrayLike, clusters: ArrayLike, *, level: float) -> Floats:
@@ -388,12 +429,12 @@ def count_divisor(effect: ArrayLike, clusters: ArrayLike, *, level: float) -> Fl
     Both broadcast; from the effect up, infinite with fewer than two clusters. ValueError unless
     0 < level < 1. Source: Korn and Graubard 1998, Survey Methodology 24:193.
     """
-    size = np.asarray(effect, np.float64)
+    effects = np.asarray(effect, np.float64)
     df = np.asarray(clusters, np.float64) - 1
     with np.errstate(invalid="ignore", over="ignore"):
         t = student_quantile(df, level=level)
-        divisor = size * np.maximum(t / critical_value(level), 1) ** 2
-    return np.where(df > 0, divisor, np.where(np.isnan(size), np.nan, np.inf))
+        divisor = effects * np.maximum(t / critical_value(level), 1) ** 2
+    return np.where(df > 0, divisor, np.where(np.isnan(effects), np.nan, np.inf))
 
 
 def sum_variance_factor(variances: ArrayLike, covariances: ArrayLike) -> Floats:
@@ -402,12 +443,12 @@ def sum_variance_factor(variances: ArrayLike, covariances: ArrayLike) -> Floats:
     variances: of the parts; covariances: of every two. Range 0.05 to 2 for each further part; 1
     where no part varies.
     """
-    parts = np.asarray(variances)
-    shared = 2 * np.sum(covariances, axis=0)
-    total = parts.sum(axis=0)
+    part_variances = np.asarray(variances)
+    covariance_total = 2 * np.sum(covariances, axis=0)
+    variance_total = part_variances.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        factor = np.where(total > 0, 1 + shared / total, 1.0)
-    return np.clip(factor, _LEAST_FACTOR, _MOST_FACTOR * (len(parts) - 1))
+        factor = np.where(variance_total > 0, 1 + covariance_total / variance_total, 1.0)
+    return np.clip(factor, _LEAST_FACTOR, _MOST_FACTOR * (len(part_variances) - 1))
 
 
 def joint_shares(
@@ -437,14 +478,16 @@ def joint_shares(
     k = np.einsum("jmd,md->jm", a, x)
     n = np.einsum("jmd,md->jm", b, x)
     kk, kn, nn = (
-        np.einsum("jmd,mde,jme->jm", left, s, right) for left, right in ((a, a), (a, b), (b, b))
+        np.einsum("jmd,mde,jme->jm", left_vectors, s, right_vectors)
+        for left_vectors, right_vectors in ((a, a), (a, b), (b, b))
     )
     effect, g = design_effect(k, n, kk, kn, nn, heavy=heavy)
     if largest is not None:
         effect = np.maximum(effect, least_effect(k, n, kk, kn, nn, largest))
     with np.errstate(divide="ignore", invalid="ignore"):
-        residual = (a - (k / n)[..., None] * b) * (np.sqrt(g / (g - 1)) / n)[..., None]
-        return effect, g, np.einsum("imd,mde,jme->ijm", residual, s, residual)
+        residuals = (a - (k / n)[..., None] * b) * (np.sqrt(g / (g - 1)) / n)[..., None]
+        covariances = np.einsum("imd,mde,jme->ijm", residuals, s, residuals)
+    return effect, g, covariances
 
 
 def share_divisor(
@@ -461,18 +504,25 @@ def share_divisor(
     totals (m, 4) are TP, FP, P and N. `heavy` is the weight of the heavier class of the share.
     """
     s, x, w = (np.asarray(array, np.float64) for array in (sums, totals, denominator))
-    lone = s[:, 2, 3] == 0
-    for hit, class_total in ((0, 2), (1, 3)):
-        lone &= np.isclose(s[:, hit, hit], s[:, hit, class_total], rtol=1e-9, atol=0)
+    # no cluster has rows of both classes, or hits and other rows of a class
+    rows_are_clusters = s[:, 2, 3] == 0
+    for hit_index, total_index in ((0, 2), (1, 3)):
+        rows_are_clusters &= np.isclose(
+            s[:, hit_index, hit_index], s[:, hit_index, total_index], rtol=1e-9, atol=0
+        )
     with np.errstate(divide="ignore", invalid="ignore"):
         class_weights = np.nan_to_num(
-            [s[:, class_total, class_total] / x[:, class_total] for class_total in (2, 3)]
+            [s[:, total_index, total_index] / x[:, total_index] for total_index in (2, 3)]
         )
-    in_share = np.stack([w[..., [0, 2]].any(axis=-1), w[..., [1, 3]].any(axis=-1)])
-    heavy = np.where(lone, np.where(in_share, class_weights, 0.0).max(axis=0), 0.0)
+    # whether positives, and negatives, are in the denominator
+    class_in_share = np.stack([w[..., [0, 2]].any(axis=-1), w[..., [1, 3]].any(axis=-1)])
+    heavy = np.where(
+        rows_are_clusters, np.where(class_in_share, class_weights, 0.0).max(axis=0), 0.0
+    )
     shares = (np.asarray(numerator)[None], w[None])
     effect, g, _ = joint_shares(s, x, *shares, heavy=heavy, largest=largest)
-    return np.asarray(count_divisor(effect, g, level=level)[0])
+    (divisor,) = count_divisor(effect, g, level=level)  # of one share
+    return np.asarray(divisor)
 
 
 def rate_divisors(
@@ -488,21 +538,23 @@ def rate_divisors(
     totals (m, 4) are TP, FP, P and N, sums (m, 4, 4); slopes (2, m) or (3, m) are those of the
     function along each share, the result has their shape.
     """
-    a = np.nan_to_num(np.asarray(slopes, np.float64))
-    denominators = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1]], np.float64)[: len(a), None]
-    numerators = np.eye(4)[: len(a), None]
-    effect, g, cov = joint_shares(sums, totals, numerators, denominators, largest=largest)
-    contributions = np.einsum("im,jm,ijm->ijm", a, a, np.nan_to_num(cov))
-    diagonal = np.arange(len(a))
-    pairs = np.triu_indices(len(a), 1)
-    return count_divisor(effect, g, level=level) * sum_variance_factor(
-        contributions[diagonal, diagonal], contributions[pairs]
+    slope_array = np.nan_to_num(np.asarray(slopes, np.float64))
+    q = len(slope_array)  # shares
+    denominators = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1]], np.float64)[:q, None]
+    numerators = np.eye(4)[:q, None]
+    effect, g, covariances = joint_shares(sums, totals, numerators, denominators, largest=largest)
+    contributions = np.einsum(
+        "im,jm,ijm->ijm", slope_array, slope_array, np.nan_to_num(covariances)
     )
+    diagonal = np.arange(q)
+    pairs = np.triu_indices(q, 1)
+    factor = sum_variance_factor(contributions[diagonal, diagonal], contributions[pairs])
+    return count_divisor(effect, g, level=level) * factor
 
 
 def rate_correlation(sums: ArrayLike, totals: ArrayLike) -> Floats:
     """Return the correlation of TP / P and FP / N over clusters, (m,); 0 where one is constant."""
-    _, _, cov = joint_shares(sums, totals, np.eye(4)[:2, None], np.eye(4)[2:, None])
+    _, _, covariances = joint_shares(sums, totals, np.eye(4)[:2, None], np.eye(4)[2:, None])
     with np.errstate(divide="ignore", invalid="ignore"):
-        rho = cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1])
+        rho = covariances[0, 1] / np.sqrt(covariances[0, 0] * covariances[1, 1])
     return np.where(np.isfinite(rho), np.clip(rho, -1, 1), 0.0)

@@ -29,20 +29,20 @@ def wilson_limits(parts: Parts, z: float | Floats) -> tuple[Floats, Floats]:
     0..1; low <= k/n <= high, both k/n at z = 0; NaN where n = 0.
     Source: Wilson 1927, Journal of the American Statistical Association 22:209.
     """
-    p, q, hits, misses = parts
+    p, q, successes, failures = parts
     s = score_spread(parts, z)
-    return p * part_of_sum(hits, s), np.minimum(p + q * part_of_sum(s, misses), 1)
+    return p * part_of_sum(successes, s), np.minimum(p + q * part_of_sum(s, failures), 1)
 
 
 def score_parts(k: ArrayLike, n: ArrayLike) -> Parts:
     """Return k/n, (n-k)/n, k and n - k of the score interval; ValueError unless 0 <= k <= n."""
-    hits = np.asarray(k, np.float64)
+    successes = np.asarray(k, np.float64)
     trials = np.asarray(n, np.float64)
-    if np.any(hits < 0) or np.any(hits > trials):
+    if np.any(successes < 0) or np.any(successes > trials):
         raise ValueError("k must lie between 0 and n")
-    misses = trials - hits
+    failures = trials - successes
     with np.errstate(divide="ignore", invalid="ignore"):
-        return hits / trials, misses / trials, hits, misses
+        return successes / trials, failures / trials, successes, failures
 
 
 def has_unreliable_error(k: ArrayLike, n: ArrayLike) -> Bools:
@@ -51,12 +51,14 @@ def has_unreliable_error(k: ArrayLike, n: ArrayLike) -> Bools:
     n < 30, or k/n within 3 standard errors sqrt(k (n-k) / n³) of 0 or 1: min(k, n-k) < 9 (1 - that
     share of n). Both broadcast.
     """
-    hits = np.asarray(k, np.float64)
+    successes = np.asarray(k, np.float64)
     rows = np.asarray(n, np.float64)
-    misses = rows - hits
-    fewer = np.minimum(hits, misses)
-    greater = np.maximum(hits, misses)
-    return np.asarray((rows < ENOUGH) | (fewer * rows < MIN_ERRORS_FROM_END**2 * greater))
+    failures = rows - successes
+    rarer_count = np.minimum(successes, failures)
+    commoner_count = np.maximum(successes, failures)
+    return np.asarray(
+        (rows < ENOUGH) | (rarer_count * rows < MIN_ERRORS_FROM_END**2 * commoner_count)
+    )
 
 
 def combine_proportions(
@@ -68,20 +70,25 @@ def combine_proportions(
     exchanged where the factor is negative
     low = value - sqrt((a d1)² + (b d2)²)   high = value + sqrt((a e1)² + (b e2)²)
 
-    Shapes: all broadcast; counts need not be whole. Range: that of a x + b y over 0 <= x, y <= 1;
-    low <= value <= high; NaN where n1 = 0 or n2 = 0.
+    Shapes: all broadcast; counts k1, n1, k2, n2 need not be whole. Range: that of a x + b y over
+    0 <= x, y <= 1; low <= value <= high; NaN where n1 = 0 or n2 = 0.
     Errors: ValueError unless 0 <= k <= n and 0 < level < 1.
     Source: Newcombe 1998, Statistics in Medicine 17:873, method 10 (a = 1, b = -1); Zou and Donner
     2008, Statistics in Medicine 27:1693, section 2.
     """
     z = critical_value(level)
+    # lowest, highest: the range of the combination
     value = distance_below = distance_above = lowest = highest = np.zeros(())
     for factor, (k, n) in ((a, counts[:2]), (b, counts[2:])):
         weight = np.asarray(factor, np.float64)
-        p, below, above = wilson_distances(k, n, z)
+        p, distance_to_low, distance_to_high = wilson_distances(k, n, z)
         value = value + weight * p
-        distance_below = np.hypot(distance_below, weight * np.where(weight > 0, below, above))
-        distance_above = np.hypot(distance_above, weight * np.where(weight > 0, above, below))
+        distance_below = np.hypot(
+            distance_below, weight * np.where(weight > 0, distance_to_low, distance_to_high)
+        )
+        distance_above = np.hypot(
+            distance_above, weight * np.where(weight > 0, distance_to_high, distance_to_low)
+        )
         lowest = lowest + np.minimum(weight, 0)
         highest = highest + np.maximum(weight, 0)
     # the method keeps within the range, its rounding may not
@@ -94,17 +101,17 @@ def combine_proportions(
 
 def wilson_distances(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return k / n and its distances to the lower and upper Wilson limit at z."""
-    p, q, hits, misses = parts = score_parts(k, n)
+    p, q, successes, failures = parts = score_parts(k, n)
     s = score_spread(parts, z)
-    return p, p * part_of_sum(s, hits), q * part_of_sum(s, misses)
+    return p, p * part_of_sum(s, successes), q * part_of_sum(s, failures)
 
 
 def score_spread(parts: Parts, z: ArrayLike) -> Floats:
     """Return the term s of `wilson_limits`."""
-    _, q, hits, _ = parts
+    _, q, successes, _ = parts
     width = np.asarray(z, np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(width**2 / 2 + width * np.sqrt(hits * q + width**2 / 4))
+        return np.asarray(width**2 / 2 + width * np.sqrt(successes * q + width**2 / 4))
 
 
 def part_of_sum(part: Floats, rest: Floats) -> Floats:
@@ -129,7 +136,8 @@ def rate_ratio(
     Source: Katz, Baptista, Azen and Pike 1978, Biometrics 34:469; for LR+ and LR-: Simel, Samsa and
     Matchar 1991, Journal of Clinical Epidemiology 44:763.
     """
-    return _quotient(*_rate_products(k1, n1, k2, n2, critical_value(level)))
+    numerator, denominator, limit_factor = _rate_products(k1, n1, k2, n2, critical_value(level))
+    return _quotient(numerator, denominator, limit_factor)
 
 
 def odds_ratio(
@@ -170,17 +178,17 @@ def predictive_value(
     Errors: ValueError unless 0 <= k <= n, odds >= 0 and 0 < level < 1.
     Source: Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170.
     """
-    numerator, denominator, reach = _rate_products(k1, n1, k2, n2, critical_value(level))
-    ratio = np.asarray(odds, np.float64)
-    if np.any(ratio < 0):
+    numerator, denominator, limit_factor = _rate_products(k1, n1, k2, n2, critical_value(level))
+    class_odds = np.asarray(odds, np.float64)
+    if np.any(class_odds < 0):
         raise ValueError("odds must not be negative")
     # x / (x + y) keeps the digits next to 0 and next to 1, and neither side overflows
-    x = numerator * np.minimum(ratio, 1)
-    y = denominator / np.maximum(ratio, 1)
+    x = numerator * np.minimum(class_odds, 1)
+    y = denominator / np.maximum(class_odds, 1)
     with np.errstate(invalid="ignore", over="ignore"):
         value = x / (x + y)
-        low = x / (x + y * reach)
-        high = x / (x + y / reach)
+        low = x / (x + y * limit_factor)
+        high = x / (x + y / limit_factor)
     return np.asarray(value), np.asarray(low), np.asarray(high)
 
 
@@ -188,15 +196,25 @@ def _rate_products(
     k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, z: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return k1 n2 and k2 n1, whose ratio is that of the rates, and the factor to its limits."""
-    hits1, rows1, hits2, rows2 = (np.asarray(x, np.float64) for x in (k1, n1, k2, n2))
-    if np.any(np.minimum(hits1, hits2) < 0) or np.any(hits1 > rows1) or np.any(hits2 > rows2):
+    successes1, rows1, successes2, rows2 = (
+        np.asarray(count, np.float64) for count in (k1, n1, k2, n2)
+    )
+    if (
+        np.any(np.minimum(successes1, successes2) < 0)
+        or np.any(successes1 > rows1)
+        or np.any(successes2 > rows2)
+    ):
         raise ValueError("k must lie between 0 and n")
-    misses1 = rows1 - hits1
-    misses2 = rows2 - hits2
+    failures1 = rows1 - successes1
+    failures2 = rows2 - successes2
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = misses1 / rows1 / hits1 + misses2 / rows2 / hits2
-    defined = np.minimum(misses1, misses2) > 0
-    return hits1 * rows2, hits2 * rows1, _limit_factor(np.where(defined, variance, np.nan), z)
+        variance = failures1 / rows1 / successes1 + failures2 / rows2 / successes2
+    is_defined = np.minimum(failures1, failures2) > 0
+    return (
+        successes1 * rows2,
+        successes2 * rows1,
+        _limit_factor(np.where(is_defined, variance, np.nan), z),
+    )
 
 
 def _limit_factor(variance: Floats, z: float) -> Floats:
@@ -206,11 +224,12 @@ def _limit_factor(variance: Floats, z: float) -> Floats:
 
 
 def _quotient(
-    numerator: Floats, denominator: Floats, reach: Floats
+    numerator: Floats, denominator: Floats, limit_factor: Floats
 ) -> tuple[Floats, Floats, Floats]:
+    """Return numerator / denominator, and its limits: divided and multiplied by the factor."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         value = np.asarray(numerator / denominator)
-        return value, np.asarray(value / reach), np.asarray(value * reach)
+        return value, np.asarray(value / limit_factor), np.asarray(value * limit_factor)
 
 
 def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
@@ -226,27 +245,31 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
     Source: Clopper and Pearson 1934, Biometrika 26:404.
     """
     tail = tail_probability(level)
-    hits, trials = np.broadcast_arrays(np.asarray(k, np.float64), np.asarray(n, np.float64))
-    if np.any(hits < 0) or np.any(hits > trials):
+    successes, trials = np.broadcast_arrays(np.asarray(k, np.float64), np.asarray(n, np.float64))
+    if np.any(successes < 0) or np.any(successes > trials):
         raise ValueError("k must lie between 0 and n")
     pairs, inverse = np.unique(
-        np.column_stack([hits.ravel(), trials.ravel()]), axis=0, return_inverse=True
+        np.column_stack([successes.ravel(), trials.ravel()]), axis=0, return_inverse=True
     )
+    # each distinct pair once
     low, high = _exact_limits(pairs[:, 0], pairs[:, 1], tail)
-    index = inverse.reshape(hits.shape)
+    index = inverse.reshape(successes.shape)
     return low[index], high[index]
 
 
-def _exact_limits(x: Floats, m: Floats, tail: float) -> tuple[Floats, Floats]:
-    """Return the exact limits of x of m, (k,) each, NaN where m = 0."""
+def _exact_limits(k: Floats, n: Floats, tail: float) -> tuple[Floats, Floats]:
+    """Return the exact limits of k of n, (q,) each, NaN where n = 0; tail: that of each limit."""
     # the bounds of the rarer outcome, and one minus them: no digits are lost next to one
-    rarer = np.minimum(x, m - x)
-    commoner = np.maximum(x, m - x)
+    rarer = np.minimum(k, n - k)
+    commoner = np.maximum(k, n - k)
     low = np.where(rarer > 0, special().betaincinv(rarer, commoner + 1, tail), 0.0)
     high = np.where(commoner > 0, special().betainccinv(rarer + 1, commoner, tail), 1.0)
-    below_half = 2 * x <= m
-    none = np.where(m > 0, 0.0, np.nan)
-    return np.where(below_half, low, 1 - high) + none, np.where(below_half, high, 1 - low) + none
+    is_below_half = 2 * k <= n
+    # added: NaN without rows, else 0
+    undefined_term = np.where(n > 0, 0.0, np.nan)
+    lower = np.where(is_below_half, low, 1 - high)
+    upper = np.where(is_below_half, high, 1 - low)
+    return lower + undefined_term, upper + undefined_term
 
 
 def weighted_count_limits(
@@ -257,16 +280,18 @@ def weighted_count_limits(
     low = quantile of a gamma distribution of mean y and variance v, y = sum w x, v = sum w² x
     high = that of mean y + w_m and variance v + w_m², w_m the largest weight; low is 0 at y = 0
 
-    With one weight they are the exact limits of a Poisson count. value: y, variance: v.
+    With one weight they are the exact limits of a Poisson count. value: y, variance: v, largest:
+    w_m.
     Source: Fay and Feuer 1997, Statistics in Medicine 16:791.
     """
     tail = tail_probability(level)
     low = 0.0
     if value > 0:
         low = variance / value * float(special().gammaincinv(value**2 / variance, tail))
-    mean = value + largest
-    widened = variance + largest**2
-    return low, widened / mean * float(special().gammainccinv(mean**2 / widened, tail))
+    upper_mean = value + largest
+    upper_variance = variance + largest**2
+    quantile = float(special().gammainccinv(upper_mean**2 / upper_variance, tail))
+    return low, upper_variance / upper_mean * quantile
 
 
 def wilson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
@@ -279,15 +304,20 @@ def jeffreys(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Float
 
     Source: Brown, Cai and DasGupta 2001, Statistical Science 16:101.
     """
-    hits = np.asarray(k, np.float64)
+    successes = np.asarray(k, np.float64)
     trials = np.asarray(n, np.float64)
     tail = tail_probability(level)
-    none = np.where(trials > 0, 0.0, np.nan)
-    low = np.where(hits > 0, special().betaincinv(hits + 0.5, trials - hits + 0.5, tail), 0.0)
-    high = np.where(
-        hits < trials, special().betainccinv(hits + 0.5, trials - hits + 0.5, tail), 1.0
+    # added: NaN without rows, else 0
+    undefined_term = np.where(trials > 0, 0.0, np.nan)
+    low = np.where(
+        successes > 0, special().betaincinv(successes + 0.5, trials - successes + 0.5, tail), 0.0
     )
-    return low + none, high + none
+    high = np.where(
+        successes < trials,
+        special().betainccinv(successes + 0.5, trials - successes + 0.5, tail),
+        1.0,
+    )
+    return low + undefined_term, high + undefined_term
 
 
 def agresti_coull(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
@@ -296,12 +326,12 @@ def agresti_coull(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, 
     Source: Agresti and Coull 1998, The American Statistician 52:119.
     """
     z = critical_value(level)
-    hits = np.asarray(k, np.float64)
+    successes = np.asarray(k, np.float64)
     trials = np.asarray(n, np.float64)
     m = np.where(trials > 0, trials + z * z, np.nan)
-    p = (hits + z * z / 2) / m
-    reach = z * np.sqrt(p * (1 - p) / m)
-    return np.maximum(p - reach, 0.0), np.minimum(p + reach, 1.0)
+    p = (successes + z * z / 2) / m
+    half_width = z * np.sqrt(p * (1 - p) / m)
+    return np.maximum(p - half_width, 0.0), np.minimum(p + half_width, 1.0)
 
 
 def bootstrap_share(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
@@ -315,14 +345,14 @@ def bootstrap_share(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
     rows = np.asarray(n, np.float64)
     tail = tail_probability(level)
     whole_rows = np.round(rows)
-    low, high = clopper_pearson(k, n, level=level)
+    exact_low, exact_high = clopper_pearson(k, n, level=level)
     with np.errstate(divide="ignore", invalid="ignore"):
         p = np.asarray(k, np.float64) / rows
         lower, upper = (
             binom.ppf(tail_share, whole_rows, p) / whole_rows for tail_share in (tail, 1 - tail)
         )
-    inside_range = (p > 0) & (p < 1) & (whole_rows > 0)
-    return np.where(inside_range, lower, low), np.where(inside_range, upper, high)
+    is_interior = (p > 0) & (p < 1) & (whole_rows > 0)
+    return np.where(is_interior, lower, exact_low), np.where(is_interior, upper, exact_high)
 
 
 # the methods of --interval for shares of rows
@@ -372,13 +402,15 @@ def holm(p_values: Sequence[float]) -> list[float]:
     With p sorted upwards, the adjusted i-th of m is max over j <= i of min(1, (m - j + 1) p_j).
     Source: Holm 1979, Scandinavian Journal of Statistics 6:65.
     """
-    order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    adjusted = [0.0] * len(order)
+    ascending_indices = sorted(range(len(p_values)), key=p_values.__getitem__)
+    adjusted_p_values = [0.0] * len(ascending_indices)
     running_maximum = 0.0
-    for rank, index in enumerate(order):
-        running_maximum = max(running_maximum, min(1.0, (len(order) - rank) * p_values[index]))
-        adjusted[index] = running_maximum
-    return adjusted
+    for rank, index in enumerate(ascending_indices):
+        running_maximum = max(
+            running_maximum, min(1.0, (len(ascending_indices) - rank) * p_values[index])
+        )
+        adjusted_p_values[index] = running_maximum
+    return adjusted_p_values
 
 
 def hochberg(p_values: Sequence[float]) -> list[float]:
@@ -388,13 +420,13 @@ def hochberg(p_values: Sequence[float]) -> list[float]:
     for independent tests, and for positively dependent ones, as those of models on the same rows.
     Source: Hochberg 1988, Biometrika 75:800; Sarkar 1998, Annals of Statistics 26:494.
     """
-    largest_first = sorted(range(len(p_values)), key=p_values.__getitem__, reverse=True)
-    adjusted = [1.0] * len(p_values)
+    descending_indices = sorted(range(len(p_values)), key=p_values.__getitem__, reverse=True)
+    adjusted_p_values = [1.0] * len(p_values)
     running_minimum = 1.0
-    for place, index in enumerate(largest_first):
-        running_minimum = min(running_minimum, (place + 1) * p_values[index])
-        adjusted[index] = running_minimum
-    return adjusted
+    for rank, index in enumerate(descending_indices):
+        running_minimum = min(running_minimum, (rank + 1) * p_values[index])
+        adjusted_p_values[index] = running_minimum
+    return adjusted_p_values
 
 
 _MOST_SUMS = 20_000  # a test beyond it takes the normal distribution
@@ -412,29 +444,34 @@ def flip_test(differences: ArrayLike) -> float:
     Source: the randomisation test of Fisher 1935, The Design of Experiments, section 21.
     """
     values = np.asarray(differences, np.float64)
-    step = _common_unit(np.unique(np.abs(values)))
-    if not step:
+    unit = _common_unit(np.unique(np.abs(values)))
+    if not unit:
         return 1.0
-    if np.abs(values).sum() > _MOST_SUMS * step:  # sums differ by two steps
-        z = (abs(float(values.sum())) - step) / math.sqrt(float((values**2).sum()))
+    if np.abs(values).sum() > _MOST_SUMS * unit:  # sums differ by two units
+        z = (abs(float(values.sum())) - unit) / math.sqrt(float((values**2).sum()))
         return min(1.0, math.erfc(z / math.sqrt(2)))
-    steps = np.rint(values / step).astype(np.int64)
-    sizes, multiplicities = np.unique(np.abs(steps[steps != 0]), return_counts=True)
-    observed = abs(int(steps.sum()))
+    whole_differences = np.rint(values / unit).astype(np.int64)
+    sizes, multiplicities = np.unique(
+        np.abs(whole_differences[whole_differences != 0]), return_counts=True
+    )
+    observed = abs(int(whole_differences.sum()))
     greatest = int((sizes * multiplicities).sum())
     if not observed:
         return 1.0
-    chances = np.ones(1)  # of (sum + greatest) / 2 over the clusters so far
-    for size, count in zip(sizes.tolist(), multiplicities.tolist(), strict=True):
-        distribution = np.zeros(size * count + 1)
-        logs = [
-            math.lgamma(count + 1) - math.lgamma(i + 1) - math.lgamma(count - i + 1)
-            for i in range(count + 1)
+    probabilities = np.ones(1)  # of (sum + greatest) / 2 over the clusters so far
+    # all clusters with one size of difference at a time: their positive ones are binomial
+    for size, multiplicity in zip(sizes.tolist(), multiplicities.tolist(), strict=True):
+        size_probabilities = np.zeros(size * multiplicity + 1)
+        log_counts = [
+            math.lgamma(multiplicity + 1)
+            - math.lgamma(positive_count + 1)
+            - math.lgamma(multiplicity - positive_count + 1)
+            for positive_count in range(multiplicity + 1)
         ]
-        distribution[::size] = np.exp(np.array(logs) - count * math.log(2))
-        chances = np.convolve(chances, distribution)
-    tail_sums = (greatest - observed) // 2  # both tails are alike
-    return min(1.0, 2 * float(chances[: tail_sums + 1].sum()))
+        size_probabilities[::size] = np.exp(np.array(log_counts) - multiplicity * math.log(2))
+        probabilities = np.convolve(probabilities, size_probabilities)
+    last_tail_index = (greatest - observed) // 2  # both tails are alike
+    return min(1.0, 2 * float(probabilities[: last_tail_index + 1].sum()))
 
 
 def _common_unit(sizes: Floats) -> float:

@@ -68,41 +68,41 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
     neg = _check_weights(negatives)
     if pos.shape != neg.shape:
         raise ValueError("positives and negatives differ in length")
-    used = pos + neg > 0
-    if not used.all():
-        pos = pos[used]
-        neg = neg[used]
-    rows = int(pos.sum())
-    others = int(neg.sum())
-    if not rows or not others:
+    has_rows = pos + neg > 0
+    if not has_rows.all():
+        pos = pos[has_rows]
+        neg = neg[has_rows]
+    p = int(pos.sum())
+    n = int(neg.sum())
+    if not p or not n:
         raise ValueError("ROC AUC needs a positive and a negative row")
     sums_below = running_sums(pos, neg)
     blocks = _blocks(pos)
 
-    def below(part: slice) -> Counts:  # twice the negatives below each score, ties once
-        return 2 * sums_below[1, :-1][part] + neg[part]
+    def twice_below(block: slice) -> Counts:
+        """Return twice the negatives below each score, ties once."""
+        return 2 * sums_below[1, :-1][block] + neg[block]
 
-    def above(part: slice) -> Counts:  # the same of the positives above it
-        return 2 * (rows - sums_below[0, :-1][part]) - pos[part]
+    def twice_above(block: slice) -> Counts:
+        """Return twice the positives above each score, ties once."""
+        return 2 * (p - sums_below[0, :-1][block]) - pos[block]
 
-    if 2 * rows * others < 2**63:  # twice the pairs fit a whole number of numpy
-        won: float = sum((pos[part] * below(part)).sum().item() for part in blocks)
-        lost: float = 2 * rows * others - won
+    if 2 * p * n < 2**63:  # twice the pairs fit a whole number of numpy
+        won: float = sum((pos[block] * twice_below(block)).sum().item() for block in blocks)
+        lost: float = 2 * p * n - won
     else:
         won, lost = (
-            math.fsum((pos[part] * 1.0 * counterparts(part)).sum() for part in blocks)
-            for counterparts in (below, lambda part: 2 * others - below(part))
+            math.fsum((pos[block] * 1.0 * twice_beaten(block)).sum() for block in blocks)
+            for twice_beaten in (twice_below, lambda block: 2 * n - twice_below(block))
         )
     value = won / (won + lost)
-    squares = (
-        (
-            _squared_deviations(pos, below, value, 2 * others),
-            _squared_deviations(neg, above, value, 2 * rows),
+    squares = (math.nan, math.nan)
+    if min(p, n) > 1:
+        squares = (
+            _squared_deviations(pos, twice_below, value, 2 * n),
+            _squared_deviations(neg, twice_above, value, 2 * p),
         )
-        if min(rows, others) > 1
-        else (math.nan, math.nan)
-    )
-    return auc_interval(won, lost, (rows, others), squares, tied=len(pos) == 1, level=level)
+    return auc_interval(won, lost, (p, n), squares, tied=len(pos) == 1, level=level)
 
 
 def auc_interval(
@@ -120,34 +120,39 @@ def auc_interval(
     squares: the sums of squares of each positive's and each negative's share less the area; tied:
     all rows have one score, of which the area is 1/2 in every sample, without an interval.
     """
-    smaller = min(classes)
+    smaller_class = min(classes)
     value = won / (won + lost)
     variance = math.nan
-    if smaller > 1:
-        variance = sum(s / (n - 1) / n for s, n in zip(squares, classes, strict=True))
-    bound = tail_probability(level) ** (1 / smaller)
+    if smaller_class > 1:
+        variance = sum(
+            class_squares / (class_size - 1) / class_size
+            for class_squares, class_size in zip(squares, classes, strict=True)
+        )
+    border_bound = tail_probability(level) ** (1 / smaller_class)
     if tied:
         return AucInterval(value, math.nan, math.nan, variance, TIED)
     if not lost:
-        return AucInterval(value, bound, 1.0, variance, BORDER)
+        return AucInterval(value, border_bound, 1.0, variance, BORDER)
     if not won:
-        return AucInterval(value, 0.0, 1 - bound, variance, BORDER)
-    if smaller == 1:
+        return AucInterval(value, 0.0, 1 - border_bound, variance, BORDER)
+    if smaller_class == 1:
         return AucInterval(value, math.nan, math.nan, variance, TOO_FEW)
     complement = lost / (won + lost)
     error = math.sqrt(variance)
     low, high = _logit_limits(won / lost, critical_value(level) * error / (value * complement))
-    is_unreliable = smaller < ENOUGH or min(value, complement) < MIN_ERRORS_FROM_END * error
-    outer = auc_score_limits(value, *classes, level=level) if is_unreliable else (value, value)
-    low = min(low, value, outer[0])
-    high = max(high, value, outer[1])
+    is_unreliable = smaller_class < ENOUGH or min(value, complement) < MIN_ERRORS_FROM_END * error
+    score_low, score_high = value, value  # which leave the limits as they are
+    if is_unreliable:
+        score_low, score_high = auc_score_limits(value, *classes, level=level)
+    low = min(low, value, score_low)
+    high = max(high, value, score_high)
     return AucInterval(value, low, high, variance, OUTER if is_unreliable else LOGIT)
 
 
 def _logit_limits(odds: float, width: float) -> AreaLimits:
     """Return the limits of logit ln odds -+ width, as shares."""
-    reach = math.exp(min(width, 700))  # beyond e**700 a float overflows, so the interval ends there
-    return odds / (odds + reach), odds / (odds + 1 / reach)
+    factor = math.exp(min(width, 700))  # e**710 exceeds the floats, so the interval ends here
+    return odds / (odds + factor), odds / (odds + 1 / factor)
 
 
 def auc_score_limits(
@@ -166,15 +171,18 @@ def auc_score_limits(
     limits = []
     s = (positives + negatives) / 2 - 1
     pairs = positives * negatives
-    for outer in (0.0, 1.0):
-        inner = value
+    for border in (0.0, 1.0):
+        inside_area, outside_area = value, border
         for _ in range(_HALVINGS):
-            area = (inner + outer) / 2
+            area = (inside_area + outside_area) / 2
             inflation = 1 + s * (1 - area) / (2 - area) + s * area / (1 + area)
-            plausible = abs(value - area) <= z * math.sqrt(area * (1 - area) / pairs * inflation)
-            inner, outer = (area, outer) if plausible else (inner, area)
-        limits.append(outer)
-    return limits[0], limits[1]
+            is_plausible = abs(value - area) <= z * math.sqrt(area * (1 - area) / pairs * inflation)
+            inside_area, outside_area = (
+                (area, outside_area) if is_plausible else (inside_area, area)
+            )
+        limits.append(outside_area)
+    low, high = limits
+    return low, high
 
 
 def clustered_auc(
@@ -203,31 +211,38 @@ def clustered_auc(
     `delong_auc`.
     Source: Obuchowski 1997, Biometrics 53:567; Welch 1947, Biometrika 34:28.
     """
-    plain = delong_auc(positives, negatives, level=level)
+    unclustered = delong_auc(positives, negatives, level=level)
     placements = Placements.from_weights(_check_weights(positives), _check_weights(negatives))
     if clusters.too_few:
-        return replace(plain, low=math.nan, high=math.nan, variance=math.nan, method=FEW_CLUSTERS)
-    if plain.method in (BORDER, TIED):
-        s = len(placements.positives)
-        return _bound_by_pairs(plain, clusters.pairs(np.arange(2 * s) < s), level)
-    sums = _cluster_sums(placements, plain.value, clusters, alone=alone)
-    if min(sums.sizes) <= 1 or math.isnan(plain.variance):
-        return replace(plain, low=math.nan, high=math.nan, variance=math.nan, method=TOO_FEW)
-    variance, df = _clustered_variance(sums, placements.variances(plain.value))
+        return replace(
+            unclustered, low=math.nan, high=math.nan, variance=math.nan, method=FEW_CLUSTERS
+        )
+    if unclustered.method in (BORDER, TIED):
+        score_count = len(placements.positives)
+        return _bound_by_pairs(
+            unclustered, clusters.pairs(np.arange(2 * score_count) < score_count), level
+        )
+    cluster_sums = _cluster_sums(placements, unclustered.value, clusters, alone=alone)
+    if min(cluster_sums.sizes) <= 1 or math.isnan(unclustered.variance):
+        return replace(unclustered, low=math.nan, high=math.nan, variance=math.nan, method=TOO_FEW)
+    variance, df = _clustered_variance(cluster_sums, placements.variances(unclustered.value))
     if not alone:
         fewest = min(df + 1, clusters.size)
-        df = float(degrees_of_freedom(clusters.size, sums.kurtosis, fewest)[0])
+        df = float(degrees_of_freedom(clusters.size, cluster_sums.kurtosis, fewest)[0])
     error = math.sqrt(variance)
     width = float(student_quantile(df, level=level)) * error
-    complement = 1 - plain.value
-    low, high = _logit_limits(plain.value / complement, width / (plain.value * complement))
-    near_end = min(plain.value, complement) < MIN_ERRORS_FROM_END * error
-    if alone and (min(sums.sizes) < ENOUGH or near_end):
-        outer = auc_score_limits(plain.value, *sums.sizes, level=level)
-        low = min(low, outer[0])
-        high = max(high, outer[1])
-    method = WEIGHED if alone else CLUSTERED
-    return AucInterval(plain.value, low, high, variance, method)
+    complement = 1 - unclustered.value
+    low, high = _logit_limits(
+        unclustered.value / complement, width / (unclustered.value * complement)
+    )
+    is_near_end = min(unclustered.value, complement) < MIN_ERRORS_FROM_END * error
+    if alone and (min(cluster_sums.sizes) < ENOUGH or is_near_end):
+        score_low, score_high = auc_score_limits(
+            unclustered.value, *cluster_sums.sizes, level=level
+        )
+        low = min(low, score_low)
+        high = max(high, score_high)
+    return AucInterval(unclustered.value, low, high, variance, WEIGHED if alone else CLUSTERED)
 
 
 def _bound_by_pairs(area: AucInterval, pairs: float, level: float) -> AucInterval:
@@ -299,12 +314,14 @@ def _cluster_sums(
     placements: Placements, area: float, clusters: SamplingUnits, *, alone: bool
 ) -> ClusterSums:
     """Return the sums over clusters; alone: these are rows with different weights."""
-    s = len(placements.positives)
-    weights = np.zeros((5, 2, s))  # of positives and negatives: a_c, b_c, rows of either, a_c + b_c
-    for k, influence in enumerate(placements.influence(area)):
-        weights[k, k] = weights[4, k] = influence
-        weights[2 + k, k] = 1
-    products, kurtosis = clusters.moments(weights[: 4 if alone else 5].reshape(-1, 2 * s))
+    score_count = len(placements.positives)
+    # of a_c, b_c, positives, negatives and a_c + b_c, by class of the row
+    sum_weights = np.zeros((5, 2, score_count))
+    for class_index, class_influence in enumerate(placements.influence(area)):
+        sum_weights[class_index, class_index] = sum_weights[4, class_index] = class_influence
+        sum_weights[2 + class_index, class_index] = 1
+    sum_count = 4 if alone else 5
+    products, kurtosis = clusters.moments(sum_weights[:sum_count].reshape(-1, 2 * score_count))
     p, n = placements.classes
     return ClusterSums(
         squares=(float(products[0, 0]), float(products[1, 1])),
@@ -314,39 +331,52 @@ def _cluster_sums(
     )
 
 
-def _clustered_variance(sums: ClusterSums, delong: tuple[float, float]) -> tuple[float, float]:
-    """Return the variance of the area and Welch's degrees of freedom; delong: its least parts."""
-    factors = [size / (size - 1) for size in sums.sizes]
-    parts = (factors[0] * sums.squares[0], factors[1] * sums.squares[1])
-    covariance = math.sqrt(factors[0] * factors[1]) * sums.product
-    sum_factor = float(sum_variance_factor(parts, (covariance,)))
-    variances = [max(part, bound) for part, bound in zip(parts, delong, strict=True)]
-    total = sum(variances)
-    df = total**2 / sum(
-        variance**2 / (size - 1) for variance, size in zip(variances, sums.sizes, strict=True)
+def _clustered_variance(
+    cluster_sums: ClusterSums, delong_parts: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the variance of the area and Welch's degrees of freedom.
+
+    delong_parts: the least parts of the variance.
+    """
+    factors = [cluster_count / (cluster_count - 1) for cluster_count in cluster_sums.sizes]
+    class_parts = (factors[0] * cluster_sums.squares[0], factors[1] * cluster_sums.squares[1])
+    covariance = math.sqrt(factors[0] * factors[1]) * cluster_sums.product
+    sum_factor = float(sum_variance_factor(class_parts, (covariance,)))
+    variances = [
+        max(class_part, delong_part)
+        for class_part, delong_part in zip(class_parts, delong_parts, strict=True)
+    ]
+    variance_total = sum(variances)
+    df = variance_total**2 / sum(
+        variance**2 / (cluster_count - 1)
+        for variance, cluster_count in zip(variances, cluster_sums.sizes, strict=True)
     )
-    return total * sum_factor, df
+    return variance_total * sum_factor, df
 
 
 def _check_weights(weights: ArrayLike) -> Ints:
+    """Return weights as whole numbers; ValueError unless they are a vector of such, from 0 up."""
     array = np.asarray(weights)
+    # whole numbers, without further checks
     if array.ndim == 1 and array.dtype.kind in "iu" and not (array < 0).any():
         return array.astype(np.int64, copy=False)
-    valid = np.isfinite(array) & (array >= 0) & (array == np.floor(array))
-    if array.ndim != 1 or not valid.all():
+    is_valid = np.isfinite(array) & (array >= 0) & (array == np.floor(array))
+    if array.ndim != 1 or not is_valid.all():
         raise ValueError("weights must be a vector of whole numbers of at least 0")
     return array.astype(np.int64)
 
 
 def _blocks(weights: Ints) -> list[slice]:
+    """Return the slices of a vector of weights, block by block."""
     return [slice(start, start + _BLOCK) for start in range(0, len(weights), _BLOCK)]
 
 
 def _squared_deviations(
     weights: Ints, values: Callable[[slice], Counts], centre: float, unit: float = 1
 ) -> float:
+    """Return the weighted sum of squares of values / unit less the centre; values: of a slice."""
     return math.fsum(
-        (weights[part] * (values(part) / unit - centre) ** 2).sum() for part in _blocks(weights)
+        (weights[block] * (values(block) / unit - centre) ** 2).sum() for block in _blocks(weights)
     )
 
 
@@ -364,18 +394,19 @@ def kendall_tau_b(x: ArrayLike, y: ArrayLike) -> float:
     length.
     Source: Kendall 1945, Biometrika 33:239; counting in this way: Knight 1966, JASA 61:436.
     """
-    first, second = _dense_ranks(x, y)
-    if not len(first):
+    x_ranks, y_ranks = _dense_ranks(x, y)
+    if not len(x_ranks):
         return math.nan
-    base = len(first)
-    # sorted by x, then by y: a larger y before a smaller one is a discordant pair, in D
-    pair_ranks = np.sort(first * base + second)
-    pairs = base * (base - 1) // 2
-    tied_x = _tied_pairs(first)
-    tied_y = _tied_pairs(second)
-    tied = _tied_pairs(pair_ranks)
-    difference = pairs - tied_x - tied_y + tied - 2 * _inversions(pair_ranks % base)
-    return _correlation_ratio(difference, pairs - tied_x, pairs - tied_y)
+    k = len(x_ranks)
+    # x and y in one number, sorted by x, then by y: a larger y before a smaller one is a discordant
+    # pair, in D
+    pair_ranks = np.sort(x_ranks * k + y_ranks)
+    pair_count = k * (k - 1) // 2
+    tied_x = _tied_pairs(x_ranks)
+    tied_y = _tied_pairs(y_ranks)
+    tied_both = _tied_pairs(pair_ranks)
+    difference = pair_count - tied_x - tied_y + tied_both - 2 * _inversions(pair_ranks % k)
+    return _correlation_ratio(difference, pair_count - tied_x, pair_count - tied_y)
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> float:
@@ -385,46 +416,50 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float:
     else as `kendall_tau_b`.
     Source: Spearman 1904, American Journal of Psychology 15:72; ties: Kendall 1945.
     """
-    first, second = _dense_ranks(x, y)
-    if not len(first):
+    x_ranks, y_ranks = _dense_ranks(x, y)
+    if not len(x_ranks):
         return math.nan
-    counts = [(np.bincount(ranks), ranks) for ranks in (first, second)]
+    counts_and_ranks = [(np.bincount(ranks), ranks) for ranks in (x_ranks, y_ranks)]
     # twice the average rank, first plus last rank of the ties, less twice the mean rank
-    u, v = ((2 * np.cumsum(n) - n - len(places))[places] for n, places in counts)
+    u, v = ((2 * np.cumsum(n) - n - len(ranks))[ranks] for n, ranks in counts_and_ranks)
     return _correlation_ratio(_exact_sum(u * v), _exact_sum(u * u), _exact_sum(v * v))
 
 
 def _dense_ranks(x: ArrayLike, y: ArrayLike) -> tuple[Ints, Ints]:
     """Return the dense ranks of x and of y, from 0; empty where one is constant or has NaN."""
-    values = np.asarray(x, np.float64), np.asarray(y, np.float64)
-    if values[0].ndim != 1 or values[0].shape != values[1].shape:
+    vectors = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if vectors[0].ndim != 1 or vectors[0].shape != vectors[1].shape:
         raise ValueError("the values must be two vectors of one length")
-    none = np.empty(0, np.int64)
-    if any(np.isnan(vector).any() for vector in values):
-        return none, none
-    first, second = (np.unique(vector, return_inverse=True)[1] for vector in values)
-    return (first, second) if first.any() and second.any() else (none, none)
+    no_ranks = np.empty(0, np.int64)
+    if any(np.isnan(vector).any() for vector in vectors):
+        return no_ranks, no_ranks
+    _, x_ranks = np.unique(vectors[0], return_inverse=True)
+    _, y_ranks = np.unique(vectors[1], return_inverse=True)
+    is_constant = not x_ranks.any() or not y_ranks.any()
+    return (no_ranks, no_ranks) if is_constant else (x_ranks, y_ranks)
 
 
-def _tied_pairs(places: Ints) -> int:
-    counts = np.unique(places, return_counts=True)[1]
+def _tied_pairs(ranks: Ints) -> int:
+    """Return the number of pairs with equal ranks."""
+    _, counts = np.unique(ranks, return_counts=True)
     return int((counts * (counts - 1) // 2).sum())
 
 
-def _inversions(values: Ints) -> int:
+def _inversions(permutation: Ints) -> int:
     """Return the number of inversions of a permutation of 0..k-1, by vectorised merge sort."""
-    k = len(values)
+    k = len(permutation)
     runs = np.full(1 << (k - 1).bit_length(), k, np.int64)
-    runs[:k] = values
+    runs[:k] = permutation
     width = 1
     inversions = 0
     while width < len(runs):
-        pairs = runs.reshape(-1, 2, width)
-        lift = np.arange(len(pairs))[:, None] * (k + 1)
-        left, right = ((pairs[:, side] + lift).ravel() for side in (0, 1))
+        run_pairs = runs.reshape(-1, 2, width)
+        # each pair of runs is above the one before, so that one search serves all
+        offsets = np.arange(len(run_pairs))[:, None] * (k + 1)
+        left_runs, right_runs = ((run_pairs[:, side] + offsets).ravel() for side in (0, 1))
         # left values up to the end of the pair, less those not above the right value
-        pair_ends = np.repeat(np.arange(1, len(pairs) + 1) * width, width)
-        inversions += int((pair_ends - np.searchsorted(left, right, side="right")).sum())
+        pair_ends = np.repeat(np.arange(1, len(run_pairs) + 1) * width, width)
+        inversions += int((pair_ends - np.searchsorted(left_runs, right_runs, side="right")).sum())
         runs = np.sort(runs.reshape(-1, 2 * width), axis=1).ravel()
         width *= 2
     return inversions
@@ -432,11 +467,12 @@ def _inversions(values: Ints) -> int:
 
 def _exact_sum(products: Ints) -> int:
     """Return the exact sum, even where it exceeds 64 bits."""
-    return sum(np.add.reduceat(products, np.arange(0, len(products), _EXACT)).tolist())
+    block_sums = np.add.reduceat(products, np.arange(0, len(products), _EXACT))
+    return sum(block_sums.tolist())
 
 
-def _correlation_ratio(value: int, first: int, second: int) -> float:
-    """Return value / sqrt(first second), exactly 1 or -1 where it is."""
-    if value * value == first * second:
-        return math.copysign(1, value)
-    return max(-1.0, min(value / math.sqrt(first * second), 1.0))
+def _correlation_ratio(numerator: int, x_squares: int, y_squares: int) -> float:
+    """Return numerator / sqrt(x_squares y_squares), exactly 1 or -1 where it is."""
+    if numerator * numerator == x_squares * y_squares:
+        return math.copysign(1, numerator)
+    return max(-1.0, min(numerator / math.sqrt(x_squares * y_squares), 1.0))

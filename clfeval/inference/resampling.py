@@ -25,29 +25,31 @@ def resampled_counts(n: ArrayLike, *, resamples: int, rng: np.random.Generator) 
     Errors: ValueError unless counts are a vector of whole numbers above 0.
     Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapter 6.
     """
-    array = np.asarray(n)
-    valid = (array > 0) & (array < np.inf) & (array == np.floor(array))
-    if array.ndim != 1 or not array.size or not valid.all():
+    count_array = np.asarray(n)
+    is_valid = (count_array > 0) & (count_array < np.inf) & (count_array == np.floor(count_array))
+    if count_array.ndim != 1 or not count_array.size or not is_valid.all():
         raise ValueError("counts must be a vector of whole numbers above 0")
-    counts = array.astype(np.int64)
+    counts = count_array.astype(np.int64)
     m = len(counts)
-    total = int(counts.sum())
-    first = np.cumsum(counts) - counts
-    for b in batch_sizes(resamples, m):
-        if total > _DRAWN_BY_ROW * m:
-            yield rng.multinomial(total, counts / total, size=b).astype(np.int64, copy=False)
+    row_total = int(counts.sum())
+    starts = np.cumsum(counts) - counts
+    for batch_size in batch_sizes(resamples, m):
+        if row_total > _DRAWN_BY_ROW * m:
+            yield rng.multinomial(row_total, counts / row_total, size=batch_size).astype(
+                np.int64, copy=False
+            )
             continue
-        replicates = np.empty((b, m), np.int64)
-        for row in replicates:
-            rows = np.bincount(rng.integers(0, total, total), minlength=total)
-            row[:] = rows if total == m else np.add.reduceat(rows, first)
+        replicates = np.empty((batch_size, m), np.int64)
+        for replicate in replicates:
+            drawn_counts = np.bincount(rng.integers(0, row_total, row_total), minlength=row_total)
+            replicate[:] = drawn_counts if row_total == m else np.add.reduceat(drawn_counts, starts)
         yield replicates
 
 
 def batch_sizes(draws: int, m: int) -> Iterator[int]:
     """Yield the sizes of batches of draws of m numbers each, at most CELLS or a single draw."""
-    most = max(1, CELLS // max(1, m))
-    yield from (min(most, draws - start) for start in range(0, draws, most))
+    most_draws = max(1, CELLS // max(1, m))
+    yield from (min(most_draws, draws - start) for start in range(0, draws, most_draws))
 
 
 _LEAST_SHAPE = 1e-3  # of a beta distribution whose odds fit a float
@@ -89,8 +91,10 @@ def resampled_rates(
     for k, n in ((tp, positives), (fp, negatives)):
         if not (float(k).is_integer() and float(n).is_integer() and 0 <= k <= n):
             raise ValueError(f"k must lie between 0 and n, both whole, not {k} of {n}")
-        resampled = rng.binomial(int(n), k / n, resamples) / n if n else np.full(resamples, np.nan)
-        rates.append(resampled)
+        class_rates = (
+            rng.binomial(int(n), k / n, resamples) / n if n else np.full(resamples, np.nan)
+        )
+        rates.append(class_rates)
     return rates[0], rates[1]
 
 
@@ -106,14 +110,14 @@ def resampled_weights(
     Source: Rubin 1981, Annals of Statistics 9:130; Newton and Raftery 1994, Journal of the Royal
     Statistical Society B 56:3.
     """
-    total = np.asarray(n, np.float64)
-    square = np.asarray(squares, np.float64)
-    present = total > 0
-    shape = total[present] ** 2 / square[present]
-    scale = square[present] / total[present]
-    for b in batch_sizes(resamples, len(shape)):
-        weights = np.zeros((b, len(total)))
-        weights[:, present] = rng.standard_gamma(shape, (b, len(shape))) * scale
+    row_counts = np.asarray(n, np.float64)
+    squared_weights = np.asarray(squares, np.float64)
+    has_rows = row_counts > 0
+    shape = row_counts[has_rows] ** 2 / squared_weights[has_rows]
+    scale = squared_weights[has_rows] / row_counts[has_rows]
+    for batch_size in batch_sizes(resamples, len(shape)):
+        weights = np.zeros((batch_size, len(row_counts)))
+        weights[:, has_rows] = rng.standard_gamma(shape, (batch_size, len(shape))) * scale
         yield weights
 
 
@@ -124,8 +128,10 @@ def resampled_clusters(counts: ArrayLike, *, resamples: int, rng: np.random.Gene
     Source: Davison and Hinkley 1997, Bootstrap Methods and their Application, section 3.8.
     """
     cluster_counts = np.asarray(counts, np.float64)
-    draws = resampled_counts(np.ones(len(cluster_counts)), resamples=resamples, rng=rng)
-    return np.concatenate([repetitions @ cluster_counts for repetitions in draws])
+    repetition_batches = resampled_counts(
+        np.ones(len(cluster_counts)), resamples=resamples, rng=rng
+    )
+    return np.concatenate([repetitions @ cluster_counts for repetitions in repetition_batches])
 
 
 def correlate_draws(
@@ -139,9 +145,12 @@ def correlate_draws(
         return first, second
     first_normal, second_normal = rng.standard_normal((2, len(first)))
     normals = (first_normal, rho * first_normal + math.sqrt(1 - rho * rho) * second_normal)
+    # an argsort of an argsort is the rank of each number
     ranks = (normal.argsort().argsort() for normal in normals)
-    x, y = (np.sort(draws)[rank] for draws, rank in zip((first, second), ranks, strict=True))
-    return x, y
+    reordered_first, reordered_second = (
+        np.sort(draws)[draw_ranks] for draws, draw_ranks in zip((first, second), ranks, strict=True)
+    )
+    return reordered_first, reordered_second
 
 
 def percentile_limits(values: ArrayLike, *, level: float) -> tuple[Floats, Floats, Ints]:
@@ -151,35 +160,41 @@ def percentile_limits(values: ArrayLike, *, level: float) -> tuple[Floats, Float
     linearly; the high limit is symmetric. Next to an infinite value the outer neighbour is the
     limit.
 
-    Shapes: values (r, ...), replicates first; the limits and `failed` (...). NaN replicates are
-    left out and counted in `failed`; limits are NaN where fewer than half of all are defined.
+    Shapes: values (r, ...), replicates first; the limits and the count (...). NaN replicates
+    are left out and counted; limits are NaN where fewer than half of all are defined.
     Errors: ValueError unless 0 < level < 1.
     Source: Efron 1979, Annals of Statistics 7:1; Hyndman and Fan 1996, American Statistician
     50:361, definition 7.
     """
     tail = tail_probability(level)
-    array = np.asarray(values, np.float64)
-    replicates = len(array)
-    failed = np.asarray(np.isnan(array).sum(axis=0), np.int64)
-    if not replicates:
-        return np.full(failed.shape, np.nan), np.full(failed.shape, np.nan), failed
-    last = np.maximum(replicates - failed - 1, 0)
-    place = last * tail
+    draws = np.asarray(values, np.float64)
+    draw_count = len(draws)
+    undefined_count = np.asarray(np.isnan(draws).sum(axis=0), np.int64)
+    if not draw_count:
+        return (
+            np.full(undefined_count.shape, np.nan),
+            np.full(undefined_count.shape, np.nan),
+            undefined_count,
+        )
+    last_index = np.maximum(draw_count - undefined_count - 1, 0)
+    position = last_index * tail
     # the rounding of (1 - level) / 2 must not move a whole position
-    place = np.where(np.abs(place - np.rint(place)) < 1e-9, np.rint(place), place)
-    lower_index = np.floor(place).astype(np.int64)
-    upper_index = np.minimum(lower_index + 1, last)
+    position = np.where(np.abs(position - np.rint(position)) < 1e-9, np.rint(position), position)
+    lower_index = np.floor(position).astype(np.int64)
+    upper_index = np.minimum(lower_index + 1, last_index)
     limits = []
-    for ordered in (np.sort(array, axis=0), np.sort(-array, axis=0)):  # NaN last
+    # the high limit is minus the low one of the negated draws; NaN is sorted last
+    for sorted_draws in (np.sort(draws, axis=0), np.sort(-draws, axis=0)):
         lower, upper = (
-            np.take_along_axis(ordered, index[None], axis=0)[0]
+            np.take_along_axis(sorted_draws, index[None], axis=0)[0]
             for index in (lower_index, upper_index)
         )
         with np.errstate(invalid="ignore", over="ignore"):
-            interpolated = lower + (place - lower_index) * (upper - lower)
-        limit = np.where(np.isfinite(lower) & np.isfinite(upper), interpolated, lower)
-        limits.append(np.where(2 * failed <= replicates, limit, np.nan))
-    return limits[0], 0.0 - limits[1], failed  # never -0.0
+            interpolated = lower + (position - lower_index) * (upper - lower)
+        is_finite = np.isfinite(lower) & np.isfinite(upper)
+        limit = np.where(is_finite, interpolated, lower)
+        limits.append(np.where(2 * undefined_count <= draw_count, limit, np.nan))
+    return limits[0], 0.0 - limits[1], undefined_count  # never -0.0
 
 
 def significantly_above_zero(
@@ -196,16 +211,16 @@ def significantly_above_zero(
     fewer than half of the replicates defined. ValueError unless 0 < level < 1.
     Source: Hesterberg 2015, American Statistician 69:371, sections 4.2 and 5 (why both factors).
     """
-    low, _, failed = percentile_limits(draws, level=level)
+    low, _, undefined_count = percentile_limits(draws, level=level)
     if rows < 2:
         return np.zeros(low.shape, bool)
-    replicates = np.asarray(draws, np.float64)
-    defined = len(replicates) - failed
+    draw_array = np.asarray(draws, np.float64)
+    defined_count = len(draw_array) - undefined_count
     with np.errstate(invalid="ignore", divide="ignore"):
-        squared_deviations = (replicates - np.nansum(replicates, axis=0) / defined) ** 2
-        error = np.sqrt(np.nansum(squared_deviations, axis=0) / (defined - 1))
-        reach = float(student_quantile(rows - 1, level=level)) * math.sqrt(rows / (rows - 1))
-        return np.asarray((low > 0) & (np.asarray(observed) > reach * error))
+        squared_deviations = (draw_array - np.nansum(draw_array, axis=0) / defined_count) ** 2
+        standard_error = np.sqrt(np.nansum(squared_deviations, axis=0) / (defined_count - 1))
+        error_factor = float(student_quantile(rows - 1, level=level)) * math.sqrt(rows / (rows - 1))
+        return np.asarray((low > 0) & (np.asarray(observed) > error_factor * standard_error))
 
 
 def beta_odds(a: float, b: float, *, draws: int, rng: np.random.Generator) -> Floats:
@@ -221,11 +236,15 @@ def beta_odds(a: float, b: float, *, draws: int, rng: np.random.Generator) -> Fl
     if not (min(a, b) >= _LEAST_SHAPE and max(a, b) <= _GREATEST_SHAPE):
         raise ValueError(f"a and b must lie between {_LEAST_SHAPE} and {_GREATEST_SHAPE}")
     logits = np.empty(draws)
-    again = np.arange(draws)
-    while again.size:
+    repeated_indices = np.arange(draws)
+    while repeated_indices.size:
         with np.errstate(invalid="ignore"):
-            logits[again] = _log_gamma(a, again.size, rng) - _log_gamma(b, again.size, rng)
-        again = again[~(np.abs(logits[again]) <= _GREATEST_LOGIT)]  # NaN too
+            logits[repeated_indices] = _log_gamma(a, repeated_indices.size, rng) - _log_gamma(
+                b, repeated_indices.size, rng
+            )
+        repeated_indices = repeated_indices[
+            ~(np.abs(logits[repeated_indices]) <= _GREATEST_LOGIT)
+        ]  # NaN too
     return np.exp(logits)
 
 
@@ -234,8 +253,8 @@ def _log_gamma(shape: float, draws: int, rng: np.random.Generator) -> Floats:
     with np.errstate(divide="ignore"):
         if shape >= 1:
             return np.log(rng.standard_gamma(shape, draws))
-        lift = rng.standard_exponential(draws) / shape
-        return np.log(rng.standard_gamma(shape + 1, draws)) - lift
+        log_divisor = rng.standard_exponential(draws) / shape
+        return np.log(rng.standard_gamma(shape + 1, draws)) - log_divisor
 
 
 MASS = 1.0  # rows added to a class, shared by all patterns of predictions
@@ -254,8 +273,8 @@ def prior_error_patterns(models: int, min_rows: int = MIN_PRIOR_ROWS) -> Bools:
     """
     rows = 1 << (max(min_rows, models + 1) - 1).bit_length()
     # the parity of the bits that row and column share; column 0 is constant
-    shared = np.arange(rows)[:, None] & np.arange(1, models + 1)
-    return np.asarray(np.bitwise_count(shared) % 2 == 1)
+    shared_bits = np.arange(rows)[:, None] & np.arange(1, models + 1)
+    return np.asarray(np.bitwise_count(shared_bits) % 2 == 1)
 
 
 def dirichlet_counts(
@@ -275,21 +294,21 @@ def dirichlet_counts(
     the Royal Society A 186:453; Rubin 1981, Annals of Statistics 9:130 (without MASS).
     """
     a = np.asarray(shapes, np.float64)
-    truth = np.asarray(positive, bool)
+    is_positive = np.asarray(positive, bool)
     if a.ndim != 1 or not a.size or not ((a > 0) & (a < np.inf)).all():
         raise ValueError("shapes must be a vector of numbers above 0")
-    classes = [members for members in (truth, ~truth) if members.any()]
-    n = np.array([a[members].sum() - MASS for members in classes])
-    gamma_shapes = np.concatenate([a, n + MASS / 2])
-    m = len(a)
-    for b in batch_sizes(resamples, m):
+    class_masks = [class_mask for class_mask in (is_positive, ~is_positive) if class_mask.any()]
+    class_sizes = np.array([a[class_mask].sum() - MASS for class_mask in class_masks])
+    gamma_shapes = np.concatenate([a, class_sizes + MASS / 2])
+    m = len(a)  # before the shapes of the class sizes
+    for batch_size in batch_sizes(resamples, m):
         # one draw after the other, so that draws do not depend on the size of a batch
-        gammas = rng.standard_gamma(gamma_shapes, (b, len(gamma_shapes)))
+        gammas = rng.standard_gamma(gamma_shapes, (batch_size, len(gamma_shapes)))
         weights = gammas[:, :m]
-        sizes = gammas[:, m:]
-        sizes *= n.sum() / sizes.sum(axis=1, keepdims=True)
-        for members, size in zip(classes, sizes.T, strict=True):
-            weights[:, members] *= (size / weights[:, members].sum(axis=1))[:, None]
+        size_gammas = gammas[:, m:]
+        size_gammas *= class_sizes.sum() / size_gammas.sum(axis=1, keepdims=True)
+        for class_mask, class_totals in zip(class_masks, size_gammas.T, strict=True):
+            weights[:, class_mask] *= (class_totals / weights[:, class_mask].sum(axis=1))[:, None]
         yield weights
 
 
@@ -314,19 +333,27 @@ def weighted_difference(
     Source: Zou and Donner 2008, Statistics in Medicine 27:1693; Wilson's limits.
     """
     z = critical_value(level) if z is None else z
-    m = np.asarray(rows, np.float64)
-    first_parts = score_parts(first, m)
-    second_parts = score_parts(second, m)
-    p = first_parts[0]
-    q = second_parts[0]
+    row_counts = np.asarray(rows, np.float64)
+    first_parts = score_parts(first, row_counts)
+    second_parts = score_parts(second, row_counts)
+    p, p_complement = first_parts[:2]
+    q, q_complement = second_parts[:2]
     with np.errstate(divide="ignore", invalid="ignore"):
-        rho = -np.sqrt(p * q / (first_parts[1] * second_parts[1]))
+        rho = -np.sqrt(p * q / (p_complement * q_complement))
     rho = np.where(np.isfinite(rho), np.maximum(rho, -1.0), 0.0)
     low1, high1 = wilson_limits(first_parts, z)
     low2, high2 = wilson_limits(second_parts, z)
-    x = np.asarray(a, np.float64)
-    y = np.asarray(b, np.float64)
-    return measure_difference(x * p, x * low1, x * high1, y * q, y * low2, y * high2, rho)
+    p_weight = np.asarray(a, np.float64)
+    q_weight = np.asarray(b, np.float64)
+    return measure_difference(
+        p_weight * p,
+        p_weight * low1,
+        p_weight * high1,
+        q_weight * q,
+        q_weight * low2,
+        q_weight * high2,
+        rho,
+    )
 
 
 _MAX_EXACT_ROWS = 10**9  # rows up to which numpy samples exactly
@@ -336,13 +363,13 @@ def split_into_folds(counts: Counts, folds: int, rng: np.random.Generator) -> In
     """Return random folds of equal size, (folds, m), of rows in m groups of `counts` (m,)."""
     if counts.sum() >= _MAX_EXACT_ROWS:
         return rng.multinomial(counts, np.full(folds, 1 / folds)).T
-    remaining = counts
-    rows = int(counts.sum())
+    remaining_counts = counts
+    remaining_rows = int(counts.sum())
     fold_counts: list[Ints] = []
     for folds_left in range(folds, 1, -1):
-        size = rows // folds_left
-        fold = rng.multivariate_hypergeometric(remaining, size, method="marginals")
-        fold_counts.append(fold)
-        remaining = remaining - fold
-        rows -= size
-    return np.array([*fold_counts, remaining])
+        fold_size = remaining_rows // folds_left
+        fold_rows = rng.multivariate_hypergeometric(remaining_counts, fold_size, method="marginals")
+        fold_counts.append(fold_rows)
+        remaining_counts = remaining_counts - fold_rows
+        remaining_rows -= fold_size
+    return np.array([*fold_counts, remaining_counts])

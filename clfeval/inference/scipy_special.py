@@ -36,20 +36,20 @@ def special() -> Any:
 def _lazy_parts_of_numpy() -> Iterator[None]:
     """Let nothing load a part of numpy unless it uses what is inside."""
     lazy_modules: dict[str, ModuleType] = {}
-    for part in _UNUSED_PARTS:
-        spec = find_spec(f"numpy.{part}")
+    for part_name in _UNUSED_PARTS:
+        spec = find_spec(f"numpy.{part_name}")
         if spec is not None and spec.loader is not None and spec.name not in sys.modules:
             spec.loader = LazyLoader(spec.loader)
-            sys.modules[spec.name] = lazy_modules[part] = module_from_spec(spec)
-            setattr(np, part, lazy_modules[part])
-            spec.loader.exec_module(lazy_modules[part])
+            sys.modules[spec.name] = lazy_modules[part_name] = module_from_spec(spec)
+            setattr(np, part_name, lazy_modules[part_name])
+            spec.loader.exec_module(lazy_modules[part_name])
     try:
         yield
     finally:
-        for part, module in lazy_modules.items():
+        for part_name, module in lazy_modules.items():
             if type(module) is not ModuleType:  # not used: numpy itself imports it on first use
-                del sys.modules[f"numpy.{part}"]
-                delattr(np, part)
+                del sys.modules[f"numpy.{part_name}"]
+                delattr(np, part_name)
 
 
 @contextmanager
@@ -61,10 +61,11 @@ def _documentation_as_it_is() -> Iterator[None]:
     if parse is None:
         yield
         return
-    documented: list[tuple[Callable[..., Any], str | None]] = []
+    documented_functions: list[tuple[Callable[..., Any], str | None]] = []
 
     def parse_nothing(function: Callable[..., Any]) -> Any:
-        documented.append((function, function.__doc__))
+        """Parse no documentation of a function, and note the function and what it has."""
+        documented_functions.append((function, function.__doc__))
         return parse(function, doc="...")
 
     _array_api.FunctionDoc = parse_nothing
@@ -72,6 +73,6 @@ def _documentation_as_it_is() -> Iterator[None]:
         yield
     finally:
         _array_api.FunctionDoc = parse
-        for function, text in documented:
+        for function, docstring in documented_functions:
             with suppress(AttributeError):  # as scipy does: some numpy versions do not let it
-                function.__doc__ = text
+                function.__doc__ = docstring

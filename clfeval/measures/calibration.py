@@ -69,11 +69,11 @@ def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Count
 @cache_last_call
 def _finite_scores(scores: Counts, positives: Counts, negatives: Counts) -> Any:
     """Return log odds, positives and negatives of scores with log odds, as three arrays."""
-    inner = log_odds_slice(scores)
-    columns = np.empty(3, object)
-    for i, column in enumerate((log_odds(scores), positives, negatives)):
-        columns[i] = column[..., inner]
-    return columns
+    inner_slice = log_odds_slice(scores)
+    finite_columns = np.empty(3, object)
+    for column_index, column in enumerate((log_odds(scores), positives, negatives)):
+        finite_columns[column_index] = column[..., inner_slice]
+    return finite_columns
 
 
 def slope_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
@@ -84,44 +84,49 @@ def slope_influence(scores: Counts, positives: Counts, negatives: Counts) -> Inf
     Its variance is the sandwich's; 0 for rows without log odds. NaN as the slope is.
     Source: Huber 1967, Fifth Berkeley Symposium 1:221.
     """
-    finite = _finite_scores(scores, positives, negatives)
-    sums = _sandwich(*finite)
-    _, mean, steep = sums[:3].tolist()
+    finite_columns = _finite_scores(scores, positives, negatives)
+    sums = _sandwich(*finite_columns)
+    _, mean, inverse_squares = sums[:3].tolist()  # M / sum w (x - mean)²
     counts = scores, positives, negatives
-    return _line_influence(counts, fit_line(*finite), -mean * steep, steep, sums)
+    return _line_influence(
+        counts, fit_line(*finite_columns), -mean * inverse_squares, inverse_squares, sums
+    )
 
 
 def intercept_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the intercept, M (y - mu) / sum w - mean times that on the slope."""
-    finite = _finite_scores(scores, positives, negatives)
-    sums = _sandwich(*finite)
-    level, mean, steep = sums[:3].tolist()
-    c = level + mean**2 * steep
+    finite_columns = _finite_scores(scores, positives, negatives)
+    sums = _sandwich(*finite_columns)
+    inverse_weight, mean, inverse_squares = sums[:3].tolist()  # as of `fisher_information`
+    c = inverse_weight + mean**2 * inverse_squares
     counts = scores, positives, negatives
-    return _line_influence(counts, fit_line(*finite), c, -mean * steep, sums)
+    return _line_influence(counts, fit_line(*finite_columns), c, -mean * inverse_squares, sums)
 
 
 def _line_influence(
-    counts: tuple[Counts, Counts, Counts], ab: Floats, c: float, d: float, sums: Floats
+    counts: tuple[Counts, Counts, Counts], line: Floats, c: float, d: float, sums: Floats
 ) -> Influence:
     """Return (y - mu) (c + d x), scaled to M rows, of rows with log odds; 0 for other rows.
 
-    counts: scores, positives and negatives. sums: those of `fisher_information`.
+    counts: scores, positives and negatives. line: intercept a and slope b, which give mu. sums:
+    those of `fisher_information`.
     """
     scores, positives, negatives = counts
     x = log_odds(scores)
-    inner = log_odds_slice(scores)
-    a, b = ab.tolist()
-    inner_rows = positives[inner].sum() + negatives[inner].sum()
-    factor = float(divide(positives.sum() + negatives.sum(), inner_rows))
-    c, d = c * factor, d * factor
+    inner_slice = log_odds_slice(scores)
+    a, b = line.tolist()
+    inner_rows = positives[inner_slice].sum() + negatives[inner_slice].sum()
+    scale = float(divide(positives.sum() + negatives.sum(), inner_rows))
+    c, d = c * scale, d * scale
 
     def values_at(indices: Ints | slice, y: bool) -> Floats:
         influence = (y - fitted_probabilities(x[indices], a, b)) * (c + d * x[indices])
-        numbers = np.arange(len(x))[indices] if isinstance(indices, slice) else indices
-        return np.asarray(influence * ((numbers >= inner.start) & (numbers < inner.stop)))
+        positions = np.arange(len(x))[indices] if isinstance(indices, slice) else indices
+        return np.asarray(
+            influence * ((positions >= inner_slice.start) & (positions < inner_slice.stop))
+        )
 
-    shift = c + d * float(sums[3])
+    shift = c + d * float(sums[3])  # c + d x is shift + d (x - centre)
     squares = sum_of_powers(2, shift, d, sums[4:7])
     fourth_powers = sum_of_powers(4, shift, d, sums[7:])
     return Influence(len(x), values_at, lambda: (squares, fourth_powers))
@@ -129,6 +134,7 @@ def _line_influence(
 
 @cache_last_call
 def _sandwich(x: Floats, positives: Counts, negatives: Counts) -> Floats:
+    """Return `fisher_information` at the fitted line."""
     return fisher_information(x, positives, negatives, *fit_line(x, positives, negatives).tolist())
 
 
@@ -136,9 +142,9 @@ def in_the_large_influence(scores: Counts, positives: Counts, negatives: Counts)
     """Return the influence on the intercept at slope 1: M (y - mu) / sum n mu (1 - mu)."""
     x, pos, neg = _finite_scores(scores, positives, negatives)
     a = fit_intercept(x, pos, neg)
-    sums = fisher_information(x, pos, neg, float(a), 1.0, free=False)
-    ab = np.array([a, 1.0])
-    return _line_influence((scores, positives, negatives), ab, sums[0], 0.0, sums)
+    sums = fisher_information(x, pos, neg, float(a), 1.0, free_slope=False)
+    line = np.array([a, 1.0])
+    return _line_influence((scores, positives, negatives), line, sums[0], 0.0, sums)
 
 
 def oe_ratio(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -167,15 +173,15 @@ def ece(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) 
     biased upwards; NaN without rows. ValueError unless bins >= 1, and for scores not ascending.
     Source: Naeini, Cooper and Hauskrecht 2015, AAAI 29:2901.
     """
-    gap, n, _ = _bin_sums(scores, positives, negatives, bins)
-    return divide(np.abs(gap).sum(axis=-1), n.sum(axis=-1))
+    gaps, rows, _ = _bin_sums(scores, positives, negatives, bins)
+    return divide(np.abs(gaps).sum(axis=-1), rows.sum(axis=-1))
 
 
 def mce(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) -> Floats:
     """Return the maximum |share of positives - mean probability| over bins; else as `ece`."""
-    gap, n, _ = _bin_sums(scores, positives, negatives, bins)
-    errors = np.divide(np.abs(gap), n, out=np.zeros_like(gap), where=n > 0)
-    return np.where(n.sum(axis=-1) > 0, errors.max(axis=-1, initial=0.0), np.nan)
+    gaps, rows, _ = _bin_sums(scores, positives, negatives, bins)
+    bin_errors = np.divide(np.abs(gaps), rows, out=np.zeros_like(gaps), where=rows > 0)
+    return np.where(rows.sum(axis=-1) > 0, bin_errors.max(axis=-1, initial=0.0), np.nan)
 
 
 def ece_debiased(
@@ -189,13 +195,13 @@ def ece_debiased(
     o: the share of positives. Source: Kumar, Liang and Ma 2019, NeurIPS 32, the normal
     approximation of their program, here without its random draws.
     """
-    gap, n, hits = _bin_sums(scores, positives, negatives, bins)
-    d = np.divide(np.abs(gap), n, out=np.zeros_like(n), where=n > 0)
-    o = np.divide(hits, n, out=np.zeros_like(n), where=n > 0)
+    gaps, n, observed = _bin_sums(scores, positives, negatives, bins)
+    d = np.divide(np.abs(gaps), n, out=np.zeros_like(n), where=n > 0)
+    o = np.divide(observed, n, out=np.zeros_like(n), where=n > 0)
     s = np.sqrt(np.divide(o * (1 - o) * row, n, out=np.zeros_like(n), where=n > 0))
     z = np.divide(d, s, out=np.full_like(d, inf), where=s > 0)
-    expected = s * math.sqrt(2 / math.pi) * np.exp(-z * z / 2) + d * ERF(z / math.sqrt(2))
-    return np.maximum(divide((n * (2 * d - expected)).sum(axis=-1), n.sum(axis=-1)), 0.0)
+    expected_error = s * math.sqrt(2 / math.pi) * np.exp(-z * z / 2) + d * ERF(z / math.sqrt(2))
+    return np.maximum(divide((n * (2 * d - expected_error)).sum(axis=-1), n.sum(axis=-1)), 0.0)
 
 
 def _bin_sums(
@@ -204,10 +210,12 @@ def _bin_sums(
     """Return observed - expected positives, rows and positives of nonempty bins, (..., b)."""
     if bins < 1 or int(bins) != bins:
         raise ValueError(f"{bins} bins")
-    inner = np.arange(1, bins) / bins
-    starts = distinct_starts(np.searchsorted(inner, check_probabilities(scores), side="right"))
-    hits, n, expected = _group_sums(scores, positives, negatives, starts)
-    return hits - expected, n, hits
+    inner_edges = np.arange(1, bins) / bins
+    starts = distinct_starts(
+        np.searchsorted(inner_edges, check_probabilities(scores), side="right")
+    )
+    observed, rows, expected = _group_sums(scores, positives, negatives, starts)
+    return observed - expected, rows, observed
 
 
 def _group_sums(
@@ -216,8 +224,10 @@ def _group_sums(
     """Return positives, rows and expected positives of groups of neighbouring scores, (..., g)."""
     rows = positives + negatives
     columns = positives, rows, rows * check_probabilities(scores)
-    hits, n, expected = (np.add.reduceat(x, starts, axis=-1, dtype=np.float64) for x in columns)
-    return hits, n, expected
+    observed, row_sums, expected = (
+        np.add.reduceat(column, starts, axis=-1, dtype=np.float64) for column in columns
+    )
+    return observed, row_sums, expected
 
 
 def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts, row: float = 1) -> Floats:
@@ -227,20 +237,24 @@ def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts, row: f
     if calibrated. Range 0..inf, best 0; NaN without rows. ValueError for scores not ascending.
     Source: Hosmer and Lemeshow 1980, Communications in Statistics A 9:1043.
     """
-    pos, n, expected = _group_sums(scores, positives, negatives, distinct_starts(scores))
-    rows = n.sum(axis=-1)
-    share = divide(n.cumsum(axis=-1) - n / 2, np.maximum(rows, 1e-300)[..., None])
-    group = np.minimum((_DECILES * share + _BORDER).astype(np.int64), _DECILES - 1)
+    observed, n, expected = _group_sums(scores, positives, negatives, distinct_starts(scores))
+    total_rows = n.sum(axis=-1)
+    middle_shares = divide(n.cumsum(axis=-1) - n / 2, np.maximum(total_rows, 1e-300)[..., None])
+    group_indices = np.minimum((_DECILES * middle_shares + _BORDER).astype(np.int64), _DECILES - 1)
     shape = (-1, n.shape[-1])
-    tables = np.arange(int(np.prod(n.shape[:-1])))[:, None] * _DECILES + group.reshape(shape)
+    # tables one after the other, ten groups each
+    table_starts = np.arange(int(np.prod(n.shape[:-1])))[:, None] * _DECILES
+    cell_indices = table_starts + group_indices.reshape(shape)
     o, e, m = (
-        np.bincount(tables.ravel(), part.ravel(), _DECILES * len(tables)).reshape(-1, _DECILES)
-        for part in (pos, expected, n)
+        np.bincount(cell_indices.ravel(), counts.ravel(), _DECILES * len(cell_indices)).reshape(
+            -1, _DECILES
+        )
+        for counts in (observed, expected, n)
     )
     squares = (o - e) ** 2
     variances = np.maximum(e * (1 - divide(e, np.maximum(m, 1))), 0.0)
     terms = np.where(squares > 0, divide(squares, variances), 0.0)
-    return np.where(rows > 0, terms.sum(axis=-1).reshape(rows.shape) / row, np.nan)
+    return np.where(total_rows > 0, terms.sum(axis=-1).reshape(total_rows.shape) / row, np.nan)
 
 
 def spiegelhalter_z(scores: Counts, positives: Counts, negatives: Counts, row: float = 1) -> Floats:
@@ -253,8 +267,8 @@ def spiegelhalter_z(scores: Counts, positives: Counts, negatives: Counts, row: f
     """
     p = check_probabilities(scores)
     n = positives + negatives
-    top = ((positives - n * p) * (1 - 2 * p)).sum(axis=-1)
-    return divide(top, np.sqrt(row * (n * (1 - 2 * p) ** 2 * p * (1 - p)).sum(axis=-1)))
+    numerator = ((positives - n * p) * (1 - 2 * p)).sum(axis=-1)
+    return divide(numerator, np.sqrt(row * (n * (1 - 2 * p) ** 2 * p * (1 - p)).sum(axis=-1)))
 
 
 _COX = "Cox 1958, Biometrika 45:562"
@@ -429,11 +443,11 @@ def confident_accuracy(
     if not 0 < coverage <= 1:
         raise ValueError(f"the coverage {coverage:g} is not above 0 and at most 1")
     errors, rows = _descending_confidence(confidence, right, errors)
-    classified = coverage * rows.sum(axis=-1)
-    more_confident = rows.cumsum(axis=-1) - rows
-    included = np.clip(classified[..., None] - more_confident, 0, rows)
-    share = np.divide(included, rows, out=np.zeros_like(rows), where=rows > 0)
-    return np.asarray(1 - divide((errors * share).sum(axis=-1), classified))
+    classified_rows = coverage * rows.sum(axis=-1)
+    rows_above = rows.cumsum(axis=-1) - rows
+    included_rows = np.clip(classified_rows[..., None] - rows_above, 0, rows)
+    included_shares = np.divide(included_rows, rows, out=np.zeros_like(rows), where=rows > 0)
+    return np.asarray(1 - divide((errors * included_shares).sum(axis=-1), classified_rows))
 
 
 def _descending_confidence(
@@ -443,8 +457,8 @@ def _descending_confidence(
     order = np.argsort(-confidence, kind="stable")
     starts = distinct_starts(-confidence[order])
     error_sums, row_sums = (
-        np.add.reduceat(counts[..., order], starts, axis=-1, dtype=np.float64)
-        for counts in (errors, right + errors)
+        np.add.reduceat(row_counts[..., order], starts, axis=-1, dtype=np.float64)
+        for row_counts in (errors, right + errors)
     )
     return error_sums, row_sums
 

@@ -39,15 +39,19 @@ def row_quantiles(values: Floats, rows: Counts, shares: Floats, row: float = 1) 
 
     Linear between the rows around (rows - 1) x share, as numpy's default.
     """
-    running = np.round(np.cumsum(rows, dtype=np.float64) / row, _DIGITS)
-    position = np.round(shares * max(running[-1] - 1, 0.0), _DIGITS)
-    floor = np.floor(position)
-    last = len(values) - 1
+    cumulated_rows = np.round(np.cumsum(rows, dtype=np.float64) / row, _DIGITS)
+    position = np.round(shares * max(cumulated_rows[-1] - 1, 0.0), _DIGITS)
+    lower_position = np.floor(position)
+    last_index = len(values) - 1
     lower, upper = (
-        values[np.minimum(np.searchsorted(running, floor + step, side="right"), last)]
+        values[
+            np.minimum(
+                np.searchsorted(cumulated_rows, lower_position + step, side="right"), last_index
+            )
+        ]
         for step in (0, 1)
     )
-    return np.asarray(lower + (position - floor) * (upper - lower))
+    return np.asarray(lower + (position - lower_position) * (upper - lower))
 
 
 def spline_basis(x: Floats, knots: Floats) -> Floats:
@@ -57,27 +61,33 @@ def spline_basis(x: Floats, knots: Floats) -> Floats:
     """
     terms = [np.ones(len(x)), x]
     if len(knots):
-        second_last, last = knots[-2:]
+        second_last_knot, last_knot = knots[-2:]
         cubes = np.maximum(x - knots[:, None], 0) ** 3
         for knot, cube in zip(knots[:-2], cubes, strict=False):
-            bend = cube + ((second_last - knot) * cubes[-1] - (last - knot) * cubes[-2]) / (
-                last - second_last
-            )
-            terms.append(bend / (last - knots[0]) ** 2)
+            # so that the curve is linear beyond the last knot
+            correction = (
+                (second_last_knot - knot) * cubes[-1] - (last_knot - knot) * cubes[-2]
+            ) / (last_knot - second_last_knot)
+            terms.append((cube + correction) / (last_knot - knots[0]) ** 2)
     return np.array(terms)
 
 
-def choose_knots(x: Floats, rows: Counts, rarer: float, row: float, most: int | None) -> Floats:
+def choose_knots(
+    x: Floats, rows: Counts, rarer: float, row: float, most_knots: int | None
+) -> Floats:
     """Return the knots of log odds x (m,), or none: fewer where quantiles or scores are equal.
 
-    rarer: rows of the rarer class, which decide how many unless `most` is given.
+    rows (m,): at each of them. rarer: rows of the rarer class, which decide how many unless
+    `most_knots` is given.
     """
-    used = rows > 0
-    for count, quantiles in QUANTILES.items():
-        allowed = rarer >= ROWS_OF_KNOTS[count] if most is None else most >= count
-        if not allowed or used.sum() < count - 1:
+    has_rows = rows > 0
+    for knot_count, quantiles in QUANTILES.items():
+        is_allowed = (
+            rarer >= ROWS_OF_KNOTS[knot_count] if most_knots is None else most_knots >= knot_count
+        )
+        if not is_allowed or has_rows.sum() < knot_count - 1:
             continue
-        knots = row_quantiles(x[used], rows[used], np.array(quantiles), row)
+        knots = row_quantiles(x[has_rows], rows[has_rows], np.array(quantiles), row)
         if (np.diff(knots) > 0).all():
             return knots
     return np.zeros(0)
@@ -122,18 +132,18 @@ def curve_values(
     By level, where at most LEVELS scores have rows, unless `knots` is given.
     """
     p = check_probabilities(scores)
-    pos, neg = (np.reshape(part, (-1, len(p))) for part in (positives, negatives))
+    pos, neg = (np.reshape(class_counts, (-1, len(p))) for class_counts in (positives, negatives))
     rows = pos + neg
-    values = _level_shares(pos, neg)
-    inner = log_odds_slice(p)
-    x = log_odds(p)[inner]
-    smooth = ((rows > 0).sum(axis=1) > LEVELS) | (knots is not None)
-    smooth &= _can_be_smooth(pos, neg, inner)
-    for tables in _tables_of_equal_rows(rows, smooth):
-        values[tables, inner] = _smooth_values(
-            x, pos[tables, inner], neg[tables, inner], row, knots
+    curve = _level_shares(pos, neg)
+    inner_slice = log_odds_slice(p)
+    x = log_odds(p)[inner_slice]
+    is_smooth = ((rows > 0).sum(axis=1) > LEVELS) | (knots is not None)
+    is_smooth &= _can_be_smooth(pos, neg, inner_slice)
+    for tables in _tables_of_equal_rows(rows, is_smooth):
+        curve[tables, inner_slice] = _smooth_values(
+            x, pos[tables, inner_slice], neg[tables, inner_slice], row, knots
         )
-    return np.asarray(values.reshape(np.shape(positives)))
+    return np.asarray(curve.reshape(np.shape(positives)))
 
 
 def _level_shares(positives: Counts, negatives: Counts) -> Floats:
@@ -149,21 +159,23 @@ def _has_both_classes(positives: Counts, negatives: Counts) -> Bools:
     return np.asarray((positives.sum(axis=1) != 0) & (negatives.sum(axis=1) != 0))
 
 
-def _can_be_smooth(positives: Counts, negatives: Counts, inner: slice) -> Bools:
+def _can_be_smooth(positives: Counts, negatives: Counts, inner_slice: slice) -> Bools:
     """Return whether tables (r, m) have both classes, and rows at two scores but 0 and 1, (r,).
 
-    inner: the scores that are neither 0 nor 1.
+    inner_slice: the scores that are neither 0 nor 1.
     """
-    rows = positives[:, inner] + negatives[:, inner]
+    rows = positives[:, inner_slice] + negatives[:, inner_slice]
     scores_with_rows = (rows > 0).sum(axis=1)
     return np.asarray(_has_both_classes(positives, negatives) & (scores_with_rows > 1))
 
 
-def _tables_of_equal_rows(rows: Counts, smooth: Bools) -> list[Counts]:
+def _tables_of_equal_rows(rows: Counts, is_smooth: Bools) -> list[Counts]:
     """Return the indices of the smooth tables (r, m) with equal rows at each score, together."""
-    tables = np.flatnonzero(smooth)
-    if not len(tables) or (rows[tables] == rows[tables[0]]).all():
-        return [tables] * bool(len(tables))
+    tables = np.flatnonzero(is_smooth)
+    if not len(tables):
+        return []
+    if (rows[tables] == rows[tables[0]]).all():
+        return [tables]
     return [np.array([table]) for table in tables]
 
 
@@ -174,10 +186,11 @@ def _smooth_values(
     rows = positives[0] + negatives[0]
     rarer = np.minimum(positives.sum(axis=1), negatives.sum(axis=1)) / row
     values = np.empty(positives.shape)
-    limits = sorted(ROWS_OF_KNOTS.values())
-    sizes = np.searchsorted(limits, rarer, side="right")
-    for size in np.unique(sizes):
-        tables = np.flatnonzero(sizes == size)
+    # which number of knots the rows of the rarer class allow
+    row_limits = sorted(ROWS_OF_KNOTS.values())
+    knot_choices = np.searchsorted(row_limits, rarer, side="right")
+    for knot_choice in np.unique(knot_choices):
+        tables = np.flatnonzero(knot_choices == knot_choice)
         knot_positions = choose_knots(x, rows, float(rarer[tables[0]]), row, knots)
         basis = spline_basis(x, knot_positions)
         coefficients = fit_logistic(basis, positives[tables], negatives[tables])
@@ -218,11 +231,17 @@ def distance_quantile(
     rows = np.reshape(positives + negatives, (-1, len(scores)))
     distances = curve_distances(scores, positives, negatives, row, knots)
     quantiles = np.full(len(rows), np.nan)
-    for i, (distance, weight) in enumerate(zip(distances.reshape(rows.shape), rows, strict=True)):
-        order = np.argsort(distance[weight > 0], kind="stable")
-        if len(order) and not np.isnan(distance[weight > 0]).any():
-            ordered = distance[weight > 0][order], weight[weight > 0][order]
-            quantiles[i] = row_quantiles(*ordered, np.array([share]), row)[0]
+    for table_index, (table_distances, row_counts) in enumerate(
+        zip(distances.reshape(rows.shape), rows, strict=True)
+    ):
+        has_rows = row_counts > 0
+        order = np.argsort(table_distances[has_rows], kind="stable")
+        if len(order) and not np.isnan(table_distances[has_rows]).any():
+            sorted_distances = table_distances[has_rows][order]
+            sorted_rows = row_counts[has_rows][order]
+            (quantiles[table_index],) = row_quantiles(
+                sorted_distances, sorted_rows, np.array([share]), row
+            )
     return quantiles.reshape(np.shape(positives)[:-1])
 
 
@@ -231,8 +250,11 @@ _CURVE = "c(p) a restricted cubic spline of up to 5 knots on the log odds"
 _BIASED = "biased upwards: compare it with its mean under perfect calibration"
 
 
-def _distance_measure(name: str, title: str, part: str) -> Measure:
-    """Return the record of a summary of the distances from the diagonal; part: its words."""
+def _distance_measure(name: str, title: str, summary_noun: str) -> Measure:
+    """Return the record of a summary of the distances from the diagonal.
+
+    summary_noun: what the summary is, in the formula.
+    """
     quantile = {"e50": 0.5, "e90": 0.9}.get(name)
     return Measure(
         name,
@@ -241,7 +263,7 @@ def _distance_measure(name: str, title: str, part: str) -> Measure:
         "probabilities",
         ("single_class",),
         "null",
-        f"{part} of |p - c(p)| over rows, {_CURVE}",
+        f"{summary_noun} of |p - c(p)| over rows, {_CURVE}",
         _AUSTIN,
         ("integrated_calibration_index",) if quantile is None else (),
         best="min",

@@ -84,11 +84,15 @@ def shift_log_odds(calibrator: Calibrator, shift: float) -> Calibrator:
     """
     if isinstance(calibrator, LogOddsCalibrator):
         return replace(calibrator, intercept=calibrator.intercept + shift)
-    added = LogOddsCalibrator(shift, 1.0, 1.0)
+    shift_calibrator = LogOddsCalibrator(shift, 1.0, 1.0)
     if isinstance(calibrator, VennAbersCalibrator):
-        low, high = (added.calibrate(limit) for limit in (calibrator.low, calibrator.high))
+        low, high = (
+            shift_calibrator.calibrate(limits) for limits in (calibrator.low, calibrator.high)
+        )
         return VennAbersCalibrator(calibrator.scores, low, high)
-    return StepCalibrator(calibrator.probabilities, added.calibrate(calibrator.recalibrated))
+    return StepCalibrator(
+        calibrator.probabilities, shift_calibrator.calibrate(calibrator.recalibrated)
+    )
 
 
 def fit_log_odds(
@@ -101,10 +105,10 @@ def fit_log_odds(
     Shapes: scores (m,) ascending; positives and negatives (tables, m). NaN without a finite
     maximum: one class, equal scores, scores that separate the classes.
     """
-    inner = log_odds_slice(scores)
-    x = log_odds(scores)[inner]
-    pos = positives[:, inner]
-    neg = negatives[:, inner]
+    inner_slice = log_odds_slice(scores)
+    x = log_odds(scores)[inner_slice]
+    pos = positives[:, inner_slice]
+    neg = negatives[:, inner_slice]
     coefficients = np.tile(np.array(IDENTITY), (len(pos), 1))
     if method == "shift":
         coefficients[:, 0] = fit_intercept(x, pos, neg)
@@ -114,20 +118,22 @@ def fit_log_odds(
         intercept, slope = fit_line(x, pos, neg)
         coefficients = np.column_stack([intercept, slope, slope])
     elif method == "beta":
-        coefficients = _fit_beta(scores[inner], pos, neg)
+        coefficients = _fit_beta(scores[inner_slice], pos, neg)
     return np.where(np.isnan(coefficients).any(axis=1, keepdims=True), np.nan, coefficients)
 
 
 def _fit_beta(scores: Floats, positives: Counts, negatives: Counts) -> Floats:
     """Return beta calibrations, (tables, 3); a negative power is 0, the others are refitted."""
-    columns = np.array([np.ones(len(scores)), np.log(scores), -log_complement(scores)])
-    coefficients = fit_finite_logistic(columns, positives, negatives, start=IDENTITY)
-    for power, other_power in ((1, 2), (2, 1)):
-        refitted = np.flatnonzero(coefficients[:, power] < 0)
-        if len(refitted):
-            coefficients[refitted, power] = 0.0
-            coefficients[refitted[:, None], np.array([0, other_power])] = fit_finite_logistic(
-                columns[[0, other_power]], positives[refitted], negatives[refitted]
+    basis = np.array([np.ones(len(scores)), np.log(scores), -log_complement(scores)])
+    coefficients = fit_finite_logistic(basis, positives, negatives, start=IDENTITY)
+    for power_column, other_column in ((1, 2), (2, 1)):  # of the coefficients
+        refitted_tables = np.flatnonzero(coefficients[:, power_column] < 0)
+        if len(refitted_tables):
+            coefficients[refitted_tables, power_column] = 0.0
+            coefficients[refitted_tables[:, None], np.array([0, other_column])] = (
+                fit_finite_logistic(
+                    basis[[0, other_column]], positives[refitted_tables], negatives[refitted_tables]
+                )
             )
     return coefficients
 
@@ -138,11 +144,11 @@ def calibrate_tables(coefficients: Floats, scores: Floats) -> Floats:
     Scores of 0 and 1 stay, and tables without coefficients (NaN) keep the scores.
     """
     is_interior = (scores > 0) & (scores < 1)
-    interior = np.where(is_interior, scores, 0.5)
+    interior_scores = np.where(is_interior, scores, 0.5)  # 0 and 1 have no logarithms
     lacks_fit = np.isnan(coefficients).any(axis=1, keepdims=True)
     intercept, power, complement_power = np.where(lacks_fit, np.array(IDENTITY), coefficients).T
-    logit = np.multiply.outer(power, np.log(interior))
-    logit -= np.multiply.outer(complement_power, log_complement(interior))
+    logit = np.multiply.outer(power, np.log(interior_scores))
+    logit -= np.multiply.outer(complement_power, log_complement(interior_scores))
     logit += intercept[:, None]
     return np.where(is_interior, inverse_logit(logit), scores)
 
@@ -161,24 +167,26 @@ def fit_isotonic(
     26:641.
     """
     rows = positives + negatives
-    total = rows.sum()
-    if not total:
+    total_rows = rows.sum()
+    if not total_rows:
         raise ValueError("isotonic calibration needs rows")
     has_rows = rows > 0
     x = scores[has_rows]
     blocks = isotonic_shares(x, positives[has_rows], negatives[has_rows])
-    shares = _shares_with_prior(blocks, float(positives.sum() / total), prior_rows)
+    shares = _shares_with_prior(blocks, float(positives.sum() / total_rows), prior_rows)
     knots = np.column_stack([x[blocks.starts], x[blocks.stops - 1]]).ravel()
-    levels = np.repeat(shares, 2)
-    is_new = np.append(True, np.diff(knots) > 0)
-    return StepCalibrator(knots[is_new], levels[is_new])
+    knot_shares = np.repeat(shares, 2)
+    is_new_knot = np.append(True, np.diff(knots) > 0)
+    return StepCalibrator(knots[is_new_knot], knot_shares[is_new_knot])
 
 
 def _shares_with_prior(blocks: IsotonicBlocks, prevalence: float, prior_rows: float) -> Floats:
     """Return the share of each block with prior rows of the prevalence, pooled where it falls."""
-    prior = prior_rows * prevalence
-    hits = blocks.shares * blocks.rows
-    misses = blocks.rows - hits
-    order = np.arange(len(hits), dtype=np.float64)
-    pooled = isotonic_shares(order, hits + prior, misses + prior_rows - prior)
-    return pooled.values
+    prior_positives = prior_rows * prevalence
+    positives = blocks.shares * blocks.rows
+    negatives = blocks.rows - positives
+    block_positions = np.arange(len(positives), dtype=np.float64)
+    pooled_blocks = isotonic_shares(
+        block_positions, positives + prior_positives, negatives + prior_rows - prior_positives
+    )
+    return pooled_blocks.values

@@ -106,8 +106,8 @@ TWO_AREAS = {"auprc", "aucpr", "auc_pr", "prauc", "prc_auc", "auc_prc", "aupr"}
 
 def normalize_name(name: str) -> str:
     """Return a name in the form of ids: `ROC AUC` as `roc_auc`, `BrierScore` as `brier_score`."""
-    plain = re.sub(r"[\s\-./]+", "_", re.sub(_CAMEL, "_", plain_heading(name)).casefold())
-    return re.sub(_TASK, r"\1_", plain)
+    plain_name = re.sub(r"[\s\-./]+", "_", re.sub(_CAMEL, "_", plain_heading(name)).casefold())
+    return re.sub(_TASK, r"\1_", plain_name)
 
 
 def _typed_names(measure: Measure) -> set[str]:
@@ -128,24 +128,26 @@ def find_measure(name: str) -> Measure | None:
 
 def requested_measure(name: str) -> Measure | None:
     """Return the measure of a requested name, with parameters or as a macro average."""
-    plain = plain_heading(name).partition(":")[0]
-    return find_measure(plain) or find_measure(macro_stem(normalize_name(plain)) or "")
+    plain_name = plain_heading(name).partition(":")[0]
+    return find_measure(plain_name) or find_measure(macro_stem(normalize_name(plain_name)) or "")
 
 
 def equivalent_names(name: str) -> list[str]:
     """Return all names of a measure in results: the given one, ids, then aliases."""
-    direct = _measures_named(name)
-    originals = [measure.twin or measure.id for measure in direct]
-    twins = (m for original in originals for m in CATALOG.values() if original in (m.id, m.twin))
-    measures = {measure.id: measure for measure in (*direct, *twins)}
+    direct_measures = _measures_named(name)
+    original_ids = [measure.twin or measure.id for measure in direct_measures]
+    twin_measures = (
+        m for original_id in original_ids for m in CATALOG.values() if original_id in (m.id, m.twin)
+    )
+    measures = {measure.id: measure for measure in (*direct_measures, *twin_measures)}
     aliases = (alias for measure in measures.values() for alias in measure.aliases)
     return list(dict.fromkeys([name, *measures, *aliases]))
 
 
 def suggest_name(name: str, names: Iterable[str]) -> str | None:
     """Return `did you mean 'x'?` for a typing error of a known name of a measure; else None."""
-    close = typing_error_of(normalize_name(name), names)
-    return None if close is None else f"did you mean {quote_name(close)}?"
+    known_name = typing_error_of(normalize_name(name), names)
+    return None if known_name is None else f"did you mean {quote_name(known_name)}?"
 
 
 def threshold_hint(name: str) -> str | None:
@@ -170,11 +172,11 @@ def measure_title(name: str, beta: float | None = None) -> str:
 def match_measure(name: str, ids: Sequence[str]) -> str | None:
     """Return which of these ids a name means, by id, title, alias or twin; or None."""
     spellings = {name.casefold(), normalize_name(name)}
-    exact = next(
+    exact_id = next(
         (measure_id for measure_id in ids if spellings & _typed_names(CATALOG[measure_id])), None
     )
-    if exact is not None:
-        return exact
+    if exact_id is not None:
+        return exact_id
     equivalents = equivalent_names(name)
     return next((measure_id for measure_id in ids if measure_id in equivalents), None)
 
@@ -194,12 +196,12 @@ def measure_functions(needs: Needs, **settings: object) -> dict[str, Callable[..
 
 def _measures_named(name: str) -> list[Measure]:
     """Return the measures with exactly this name, matching ids first."""
-    normal = normalize_name(name)
-    spellings = dict.fromkeys([name.casefold(), normal])
+    normal_name = normalize_name(name)
+    spellings = dict.fromkeys([name.casefold(), normal_name])
     measures = {m.id: m for spelling in spellings for m in _MEASURES_BY_NAME.get(spelling, ())}
     if measures:
         return sorted(measures.values(), key=lambda measure: measure.id not in spellings)
-    library_id = OTHER_NAMES.get(normal) or OTHER_NAMES.get(normal.removesuffix("_score"))
+    library_id = OTHER_NAMES.get(normal_name) or OTHER_NAMES.get(normal_name.removesuffix("_score"))
     return [] if library_id is None else [CATALOG[library_id]]
 
 
@@ -264,9 +266,9 @@ _FORMULAS = (
 )
 
 
-def _formulas_by_name(line: Mapping[str, str]) -> dict[str, str]:
-    """Return the formula of each measure of a line."""
-    return {name: formula for formula, names in line.items() for name in names.split()}
+def _formulas_by_name(names_by_formula: Mapping[str, str]) -> dict[str, str]:
+    """Return the formula of each measure; names_by_formula: names, with spaces between them."""
+    return {name: formula for formula, names in names_by_formula.items() for name in names.split()}
 
 
 EQUIVALENCES: tuple[dict[str, str], ...] = tuple(map(_formulas_by_name, _FORMULAS))
@@ -285,10 +287,10 @@ def measure_of_column(name: str) -> Measure | None:
     return measure
 
 
-def _measure_unless_letter(plain: str) -> Measure | None:
+def _measure_unless_letter(plain_name: str) -> Measure | None:
     """Return the measure of a name; None for a single letter, such as F or J."""
-    measure = find_measure(plain)
-    if measure is None or (len(plain) < 2 and plain not in measure.aliases):
+    measure = find_measure(plain_name)
+    if measure is None or (len(plain_name) < 2 and plain_name not in measure.aliases):
         return None
     return measure
 
@@ -325,7 +327,7 @@ def equivalence_formula(first: str, second: str) -> str | None:
 @cache
 def _name_and_prefix(name: str) -> tuple[str, str]:
     """Return the name of a measure in EQUIVALENCES, averages too, and its prefix: test_, val_."""
-    normal = normalize_name(name)
-    plain = re.sub(_PREFIX, "", normal)
-    measure = _measure_unless_letter(plain)
-    return (plain if measure is None else measure.id), normal.removesuffix(plain)
+    normal_name = normalize_name(name)
+    plain_name = re.sub(_PREFIX, "", normal_name)
+    measure = _measure_unless_letter(plain_name)
+    return (plain_name if measure is None else measure.id), normal_name.removesuffix(plain_name)

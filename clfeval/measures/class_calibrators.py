@@ -82,8 +82,8 @@ AnyCalibrator = Calibrator | ClassCalibrator  # of two classes, or of several
 
 def _normalize(parts: Floats, shares: Floats) -> Floats:
     """Return parts (..., K) divided by their sum; shares where this is 0."""
-    total = parts.sum(axis=-1, keepdims=True)
-    return np.asarray(np.where(total > 0, parts / np.where(total > 0, total, 1.0), shares))
+    totals = parts.sum(axis=-1, keepdims=True)
+    return np.asarray(np.where(totals > 0, parts / np.where(totals > 0, totals, 1.0), shares))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,9 +111,9 @@ class RelativeLogs:
 
     def blocks(self) -> Iterator[slice]:
         """Yield blocks of rows, few enough to stay in the cache."""
-        size = max(1, _AT_ONCE // max(self.logs.shape[1], 1))
-        for start in range(0, len(self.logs), size):
-            yield slice(start, start + size)
+        block_size = max(1, _AT_ONCE // max(self.logs.shape[1], 1))
+        for start in range(0, len(self.logs), block_size):
+            yield slice(start, start + block_size)
 
     def row_terms(self, power: float) -> tuple[Floats, Floats, Floats]:
         """Return the log likelihood of each row at a power, its slope and its curvature, (m,) each.
@@ -125,11 +125,15 @@ class RelativeLogs:
         for block in self.blocks():
             logs = self.logs[block]
             powers = np.exp(power * logs) * self.is_positive[block]
-            total = np.maximum(powers.sum(axis=1), 1.0)
-            mean = np.einsum("mk,mk->m", powers, logs) / total
-            square = np.einsum("mk,mk,mk->m", powers, logs, logs) / total
+            totals = np.maximum(powers.sum(axis=1), 1.0)
+            mean_logs = np.einsum("mk,mk->m", powers, logs) / totals
+            mean_squares = np.einsum("mk,mk,mk->m", powers, logs, logs) / totals
             true_logs = self.true_logs(block)
-            terms[:, block] = power * true_logs - np.log(total), true_logs - mean, square - mean**2
+            terms[:, block] = (
+                power * true_logs - np.log(totals),
+                true_logs - mean_logs,
+                mean_squares - mean_logs**2,
+            )
         return tuple(np.where(self.is_used, terms, 0.0))
 
     def true_logs(self, block: slice = slice(None)) -> Floats:
@@ -148,23 +152,26 @@ def fit_temperatures(rows: RelativeLogs, n: Counts) -> Floats:
 
     Shapes: n (t, m), the number of each row.
     """
-    first_slopes, variances = (_weighted_sums(terms, n) for terms in rows.row_terms(0.0)[1:])
-    # of an infinite power
-    last_slopes = _weighted_sums(np.where(rows.is_used, rows.true_logs(), 0.0), n)
-    is_finite = (variances > 0) & (last_slopes < 0)
-    rises = is_finite & (first_slopes > 0)
+    _, *slope_terms = rows.row_terms(0.0)
+    slopes_at_zero, curvatures_at_zero = (_weighted_sums(terms, n) for terms in slope_terms)
+    slopes_at_infinity = _weighted_sums(np.where(rows.is_used, rows.true_logs(), 0.0), n)
+    is_finite = (curvatures_at_zero > 0) & (slopes_at_infinity < 0)
+    has_positive_power = is_finite & (slopes_at_zero > 0)
     powers = np.where(is_finite, 0.0, np.nan)
-    if not rises.any():
+    if not has_positive_power.any():
         return powers
-    shared = _maximize(rows, n[rises].sum(axis=0), 1.0)
-    slopes, curvatures = (_weighted_sums(terms, n) for terms in rows.row_terms(shared)[1:])
-    for table in np.flatnonzero(rises):
+    # that of all tables together, from which each table takes a step
+    common_power = _maximize(rows, n[has_positive_power].sum(axis=0), start=1.0)
+    _, *slope_terms = rows.row_terms(common_power)
+    slopes, curvatures = (_weighted_sums(terms, n) for terms in slope_terms)
+    for table in np.flatnonzero(has_positive_power):
         step = slopes[table] / curvatures[table] if curvatures[table] > 0 else inf
-        first = shared + step
-        if abs(step) <= _NEAR * shared:
-            powers[table] = first
+        next_power = common_power + step
+        if abs(step) <= _NEAR * common_power:
+            powers[table] = next_power
         else:
-            powers[table] = _maximize(rows, n[table], first if 0 < first < inf else shared)
+            start = next_power if 0 < next_power < inf else common_power
+            powers[table] = _maximize(rows, n[table], start)
     return powers
 
 
@@ -173,7 +180,7 @@ def _weighted_sums(terms: Floats, n: Counts) -> Floats:
 
     Not by a matrix product, whose rounding depends on threads.
     """
-    return np.array([(table * terms).sum() for table in n])
+    return np.array([(table_rows * terms).sum() for table_rows in n])
 
 
 def _maximize(rows: RelativeLogs, n: Counts, start: float) -> float:
@@ -185,10 +192,10 @@ def _maximize(rows: RelativeLogs, n: Counts, start: float) -> float:
         slope = float((n * slopes).sum())
         curvature = float((n * curvatures).sum())
         low, high = (power, high) if slope > 0 else (low, power)
-        following = power + slope / curvature if curvature > 0 else inf
-        if not low <= following <= high or following in (0.0, inf):
-            following = (low + high) / 2 if high < inf else 2 * power
-        if abs(following - power) <= _SETTLED * power:
-            return following
-        power = following
+        next_power = power + slope / curvature if curvature > 0 else inf
+        if not low <= next_power <= high or next_power in (0.0, inf):
+            next_power = (low + high) / 2 if high < inf else 2 * power
+        if abs(next_power - power) <= _SETTLED * power:
+            return next_power
+        power = next_power
     return power

@@ -51,8 +51,9 @@ def target(
     _need_rise("low", low, "target", target)
     _need_rise("target", target, "high", high)
     values = np.asarray(x, np.float64)
-    rising = _ramp(values - low, target - low, gammas[0])
-    falling = _ramp(high - values, high - target, gammas[1])
+    gamma_below, gamma_above = gammas
+    rising = _ramp(values - low, target - low, gamma_below)
+    falling = _ramp(high - values, high - target, gamma_above)
     return np.where(values <= target, rising, falling)
 
 
@@ -101,8 +102,8 @@ def custom(x: ArrayLike, points: Sequence[Sequence[float]]) -> Floats:
     """
     if len(points) < 2 or any(len(point) != 2 for point in points):
         raise ValueError("at least two points [x, d] are needed")
-    for (left, _), (right, _) in pairwise(points):
-        _need_rise("x", left, "the next x", right)
+    for (left_x, _), (right_x, _) in pairwise(points):
+        _need_rise("x", left_x, "the next x", right_x)
     for point_x, d in points:
         if not 0 <= d <= 1:
             raise ValueError(f"d {d:.10g} of the point at {point_x:.10g} is not between 0 and 1")
@@ -120,25 +121,32 @@ def overall_desirability(d: ArrayLike, weights: ArrayLike) -> Floats:
     (..., m), weights (m,), D (...).
     Errors: ValueError for a d outside 0..1, a negative or infinite weight, no weight above 0.
     """
-    table = np.asarray(d, np.float64)
+    desirabilities = np.asarray(d, np.float64)
     w = np.asarray(weights, np.float64)
-    if w.shape != table.shape[-1:] or not np.all((w >= 0) & np.isfinite(w)) or not np.any(w > 0):
+    if (
+        w.shape != desirabilities.shape[-1:]
+        or not np.all((w >= 0) & np.isfinite(w))
+        or not np.any(w > 0)
+    ):
         raise ValueError("each d needs a finite weight >= 0, and one weight must be above 0")
-    if table.size and (
-        np.fmin.reduce(table, axis=None) < 0 or np.fmax.reduce(table, axis=None) > 1
+    if desirabilities.size and (
+        np.fmin.reduce(desirabilities, axis=None) < 0
+        or np.fmax.reduce(desirabilities, axis=None) > 1
     ):
         raise ValueError("each d must be between 0 and 1")
     if not w.all():
-        table, w = table[..., w > 0], w[w > 0]
-    shares = w / w.max()
-    shares /= shares.sum()
-    has_zero = np.any(table == 0, axis=-1)
+        desirabilities, w = desirabilities[..., w > 0], w[w > 0]
+    exponents = w / w.max()
+    exponents /= exponents.sum()
+    has_zero = np.any(desirabilities == 0, axis=-1)
     # a share may have become 0, and 0 times the logarithm of 0 is NaN
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(table)
-        logs *= shares
-        mean = np.asarray(np.exp(logs.sum(axis=-1)))
-    return np.where(np.any(np.isnan(table), axis=-1), np.nan, np.where(has_zero, 0.0, mean))
+        weighted_logs = np.log(desirabilities)
+        weighted_logs *= exponents
+        mean = np.asarray(np.exp(weighted_logs.sum(axis=-1)))
+    return np.where(
+        np.any(np.isnan(desirabilities), axis=-1), np.nan, np.where(has_zero, 0.0, mean)
+    )
 
 
 def _ramp(distance: Floats, width: float, gamma: float) -> Floats:
@@ -149,11 +157,12 @@ def _ramp(distance: Floats, width: float, gamma: float) -> Floats:
         return np.asarray(np.clip(distance / width, 0.0, 1.0) ** gamma)
 
 
-def _need_rise(first: str, low: float, second: str, high: float) -> None:
+def _need_rise(low_name: str, low: float, high_name: str, high: float) -> None:
+    """Raise ValueError, with both names, unless low is below high by a finite difference."""
     if not low < high:
-        raise ValueError(f"{first} {low:.10g} is not less than {second} {high:.10g}")
+        raise ValueError(f"{low_name} {low:.10g} is not less than {high_name} {high:.10g}")
     if not isfinite(high - low):
-        raise ValueError(f"{first} {low:.10g} is too far from {second} {high:.10g}")
+        raise ValueError(f"{low_name} {low:.10g} is too far from {high_name} {high:.10g}")
 
 
 MEASURES = (
@@ -209,8 +218,8 @@ def mean_area(rays: ArrayLike) -> Floats:
     if n < FEWEST:
         return np.full(lengths.shape[:-1], np.nan)
     d = np.sort(_usable_rays(lengths), axis=-1)
-    pairs = _ordered_sum(d[..., 1:] * np.cumsum(d, axis=-1)[..., :-1])
-    return np.asarray(_half_sine(n) * (2 * pairs / (n - 1)))
+    pair_sum = _ordered_sum(d[..., 1:] * np.cumsum(d, axis=-1)[..., :-1])
+    return np.asarray(_half_sine(n) * (2 * pair_sum / (n - 1)))
 
 
 def area_range(rays: ArrayLike) -> tuple[Floats, Floats]:
@@ -230,25 +239,25 @@ def area_range(rays: ArrayLike) -> tuple[Floats, Floats]:
     area = polygon_area(lengths)
     if n < FEWEST:
         return area, area.copy()
-    x = np.sort(lengths, axis=-1)
-    smallest = polygon_area(x[..., _order_of_smallest_area(n)])
-    greatest = polygon_area(x[..., [*range(0, n, 2), *reversed(range(1, n, 2))]])
+    ascending_rays = np.sort(lengths, axis=-1)
+    smallest = polygon_area(ascending_rays[..., _order_of_smallest_area(n)])
+    greatest = polygon_area(ascending_rays[..., [*range(0, n, 2), *reversed(range(1, n, 2))]])
     # where all orders have the same area, rounding must not put the given one outside the range
     return np.minimum(smallest, area), np.maximum(greatest, area)
 
 
 def _order_of_smallest_area(n: int) -> list[int]:
     """Return the order of n ascending rays whose polygon has the smallest area: `area_range`."""
-    left = [n - 1]
-    right: list[int] = []
-    remaining = list(range(n - 1))
-    takes_largest = False
-    while remaining:
-        for side in (left, right):
-            if remaining:
-                side.append(remaining.pop(-1 if takes_largest else 0))
+    left_side = [n - 1]
+    right_side: list[int] = []
+    remaining_indices = list(range(n - 1))
+    takes_largest = False  # else the smallest
+    while remaining_indices:
+        for side in (left_side, right_side):
+            if remaining_indices:
+                side.append(remaining_indices.pop(-1 if takes_largest else 0))
         takes_largest = not takes_largest
-    return [*reversed(left), *right]
+    return [*reversed(left_side), *right_side]
 
 
 def cyclic_orders(n: int) -> Ints:
@@ -282,54 +291,59 @@ def areas_by_order(rays: ArrayLike, orders: ArrayLike) -> Floats:
     Shapes: rays (k, n), orders (o, n) of indices 0..n-1; (k, o). ValueError unless every order
     holds each index once.
     """
-    table = np.asarray(rays, np.float64)
+    rays_by_model = np.asarray(rays, np.float64)
     permutations = np.asarray(orders, np.int64)
-    n = table.shape[1]
+    n = rays_by_model.shape[1]
     if permutations.shape[1:] != (n,) or (np.sort(permutations, axis=1) != np.arange(n)).any():
         raise ValueError("an order must contain each index of the rays once")
-    areas = np.zeros((len(table), len(permutations)))
+    areas = np.zeros((len(rays_by_model), len(permutations)))
     if n < FEWEST or len(permutations) < 100 * n:  # below, the loop over models costs more
-        for column, order in enumerate(permutations):
-            areas[:, column] = polygon_area(table[:, order])
+        for order_index, order in enumerate(permutations):
+            areas[:, order_index] = polygon_area(rays_by_model[:, order])
         return areas
-    first, second = np.triu_indices(n, 1)
-    neighbours = _orders_by_neighbours(permutations, first, second)
-    d = _usable_rays(table)
-    products = d[:, first] * d[:, second]
+    first_ray, second_ray = np.triu_indices(n, 1)
+    orders_of_pair = _orders_by_neighbours(permutations, first_ray, second_ray)
+    d = _usable_rays(rays_by_model)
+    products = d[:, first_ray] * d[:, second_ray]
     # smallest product first: each order receives its own products in the order of `_ordered_sum`
-    for row, product, ascending in zip(
+    for model_areas, model_products, ascending_pairs in zip(
         areas, products.tolist(), np.argsort(products, axis=1).tolist(), strict=True
     ):
-        for pair in ascending:
-            row[neighbours[pair]] += product[pair]
+        for pair in ascending_pairs:
+            model_areas[orders_of_pair[pair]] += model_products[pair]
     return _half_sine(n) * areas
 
 
-def _orders_by_neighbours(orders: Ints, first: Ints, second: Ints) -> list[Ints]:
-    """Return for each pair of rays the orders in which they are neighbours."""
+def _orders_by_neighbours(orders: Ints, first_ray: Ints, second_ray: Ints) -> list[Ints]:
+    """Return for each pair of rays the indices of the orders in which they are neighbours.
+
+    first_ray, second_ray (p,): the rays of each pair.
+    """
     n = orders.shape[1]
-    number = np.zeros((n, n), np.int64)
-    number[first, second] = number[second, first] = np.arange(len(first))
-    pairs = number[orders, np.roll(orders, -1, axis=1)].ravel()
-    lengths = np.bincount(pairs, minlength=len(first))
-    return np.split(np.argsort(pairs, kind="stable") // n, np.cumsum(lengths)[:-1])
+    pair_numbers = np.zeros((n, n), np.int64)
+    pair_numbers[first_ray, second_ray] = np.arange(len(first_ray))
+    pair_numbers[second_ray, first_ray] = np.arange(len(first_ray))
+    pairs = pair_numbers[orders, np.roll(orders, -1, axis=1)].ravel()
+    order_counts = np.bincount(pairs, minlength=len(first_ray))
+    return np.split(np.argsort(pairs, kind="stable") // n, np.cumsum(order_counts)[:-1])
 
 
 def _usable_rays(rays: Floats) -> Floats:
     """Return the rays of each model, all NaN where one is negative, NaN or too long."""
-    usable = ((rays >= 0) & (rays <= _LONGEST)).all(axis=-1, keepdims=True)
-    return np.where(usable, rays, np.nan)
+    is_usable = ((rays >= 0) & (rays <= _LONGEST)).all(axis=-1, keepdims=True)
+    return np.where(is_usable, rays, np.nan)
 
 
 def _half_sine(n: int) -> float:
+    """Return sin(2 pi / n) / 2."""
     return math.sin(2 * math.pi / n) / 2
 
 
 def _ordered_sum(products: Floats) -> Floats:
     """Return the sum over the last axis from left to right, monotone in sorted terms."""
     total = products[..., 0].copy()
-    for position in range(1, products.shape[-1]):
-        total += products[..., position]
+    for i in range(1, products.shape[-1]):
+        total += products[..., i]
     return total
 
 

@@ -66,8 +66,8 @@ class Confusion:
 
     def normalised(self) -> Confusion:
         """Return the positives divided by P, the negatives by N: class totals 1, grand total 2."""
-        wholes = (self.positives, self.negatives) * 2
-        return Confusion(*map(divide, self.cells, wholes))
+        class_totals = (self.positives, self.negatives) * 2
+        return Confusion(*map(divide, self.cells, class_totals))
 
     def tuned(self, ratio: Number) -> Confusion:
         """Return the table at odds `ratio` of positives to negatives: total 1, rates kept.
@@ -118,8 +118,8 @@ def npv(t: Confusion) -> Floats:
 
 def f_parts(t: Confusion, beta: float = 1.0) -> tuple[Floats, Floats]:
     """Return the numerator and the denominator of F."""
-    hits = (1 + beta**2) * t.tp
-    return hits, hits + beta**2 * t.fn + t.fp
+    weighted_hits = (1 + beta**2) * t.tp
+    return weighted_hits, weighted_hits + beta**2 * t.fn + t.fp
 
 
 def f_beta(t: Confusion, beta: float = 1.0) -> Floats:
@@ -190,22 +190,31 @@ def mutual_information_nats(t: Confusion) -> Floats:
     0 where they are independent, at most the entropy of the class ratio.
     """
     m = t.total
+    # the shares of both true and both predicted classes
     p = divide(t.tp + t.fn, m)
     n = divide(t.fp + t.tn, m)
-    flagged = divide(t.tp + t.fp, m)
-    cleared = divide(t.fn + t.tn, m)
+    predicted_positives = divide(t.tp + t.fp, m)
+    predicted_negatives = divide(t.fn + t.tn, m)
+    # of each cell, its share less the expected one
     excess = divide(determinant(t), m**2)
     information = sum(
         _cell_information(
             np.stack(np.broadcast_arrays(*(divide(cell, m) for cell in t.cells))),
             np.stack(np.broadcast_arrays(p, n, p, n)),
-            np.stack(np.broadcast_arrays(flagged, flagged, cleared, cleared)),
+            np.stack(
+                np.broadcast_arrays(
+                    predicted_positives,
+                    predicted_positives,
+                    predicted_negatives,
+                    predicted_negatives,
+                )
+            ),
             np.stack([excess, -excess, -excess, excess]),
         )
     )
-    determined = _both_zero(t.fp, t.fn) | _both_zero(t.tp, t.tn)
+    is_determined = _both_zero(t.fp, t.fn) | _both_zero(t.tp, t.tn)
     entropy = _entropy(p, n)
-    return np.where(determined & (p * n > 0), entropy, np.minimum(information, entropy))
+    return np.where(is_determined & (p * n > 0), entropy, np.minimum(information, entropy))
 
 
 def mutual_information(t: Confusion) -> Floats:
@@ -229,26 +238,28 @@ def ic(t: Confusion) -> Floats:
 
 def _entropy(p: Floats, n: Floats) -> Floats:
     """Return the entropy of two shares in nats, precise also where one of them is small."""
-    rare = np.minimum(p, n)
-    common = np.maximum(p, n)
+    rarer_share = np.minimum(p, n)
+    commoner_share = np.maximum(p, n)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(-(rare * np.log(rare) + common * np.log1p(-rare)))
+        return np.asarray(
+            -(rarer_share * np.log(rarer_share) + commoner_share * np.log1p(-rarer_share))
+        )
 
 
-def _cell_information(q: Floats, row: Floats, column: Floats, excess: Floats) -> Floats:
-    """Return q ln(q / e) - q + e of a cell with observed share q and expected e = row column.
+def _cell_information(q: Floats, row_share: Floats, column_share: Floats, excess: Floats) -> Floats:
+    """Return q ln(q / e) - q + e of a cell with observed share q and expected e.
 
-    Over the cells they add up to the sum of q ln(q / e): e h(x) with q = e (1 + x); by logarithms
-    where e underflows.
+    e is the product of the shares of row and column, excess q - e. Over the cells they add up to
+    the sum of q ln(q / e): e h(x) with q = e (1 + x); by logarithms where e underflows.
     """
-    e = row * column
+    e = row_share * column_share
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         x = divide(excess, e)
         information = e * _log_remainder(x)
         underflows = (q > 0) & ~(np.abs(x) < _FAR)
         if not underflows.any():  # nearly always; logarithms are slow
             return information
-        by_logarithms = q * (np.log(q) - np.log(row) - np.log(column)) - q + e
+        by_logarithms = q * (np.log(q) - np.log(row_share) - np.log(column_share)) - q + e
     return np.where(underflows, by_logarithms, information)
 
 
@@ -259,12 +270,12 @@ def _log_remainder(x: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         remainder = np.where(x == -1, 1.0, (1 + x) * np.log1p(x) - x)
     is_small = np.abs(x) < _SMALL
-    small = x[is_small]
-    series = np.zeros_like(small)
+    small_x = x[is_small]
+    series = np.zeros_like(small_x)
     for k in range(_TERMS, 1, -1):  # x²/2 - x³/6 + x⁴/12 - ...
-        series *= small
+        series *= small_x
         series += (-1) ** k / (k * (k - 1))
-    remainder[is_small] = series * small**2
+    remainder[is_small] = series * small_x**2
     return remainder
 
 
@@ -278,7 +289,7 @@ def _rate_measure(
     **fields: Any,
 ) -> Measure:
     """Return the record of a measure that is a share of rows, by default a quotient of counts."""
-    defaults = {"compute": lambda t: divide(*share(t)), "interval": "share"}
+    default_fields = {"compute": lambda t: divide(*share(t)), "interval": "share"}
     return Measure(
         name,
         title,
@@ -287,7 +298,7 @@ def _rate_measure(
         formula=formula,
         aliases=aliases,
         share=share,
-        **{**defaults, **fields},
+        **{**default_fields, **fields},
     )
 
 

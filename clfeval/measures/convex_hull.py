@@ -21,45 +21,57 @@ def upper_hull_vertices(tp: Counts, fp: Counts, starts: Bools | None = None) -> 
     compared exactly. With tp and fp exchanged it is the lower hull.
     """
     y, x = safe_for_products(tp, fp)
-    stays = np.zeros(len(x), bool) if starts is None else starts.copy()
-    stays[:1] = True
-    rises, advances = y[1:] > y[:-1], x[1:] > x[:-1]
-    is_new = stays.copy()
-    is_new[1:] |= rises | advances
-    origin = None
+    is_chain_end = np.zeros(len(x), bool) if starts is None else starts.copy()
+    is_chain_end[:1] = True
+    rises_to_next, advances_to_next = y[1:] > y[:-1], x[1:] > x[:-1]
+    is_new = is_chain_end.copy()
+    is_new[1:] |= rises_to_next | advances_to_next
+    distinct_positions = None
     if not is_new.all():
-        origin = np.flatnonzero(is_new)
-        x, y, stays = x[origin], y[origin], stays[origin]
-        rises, advances = y[1:] > y[:-1], x[1:] > x[:-1]
-    stays[:-1] |= stays[1:]  # a chain ends where the next one starts
-    stays[-1:] = True
-    is_corner = stays.copy()
-    is_corner[1:-1] |= rises[:-1] & advances[1:]  # true of every vertex and of few other points
+        distinct_positions = np.flatnonzero(is_new)
+        x, y, is_chain_end = (
+            x[distinct_positions],
+            y[distinct_positions],
+            is_chain_end[distinct_positions],
+        )
+        rises_to_next, advances_to_next = y[1:] > y[:-1], x[1:] > x[:-1]
+    is_chain_end[:-1] |= is_chain_end[1:]  # a chain ends where the next one starts
+    is_chain_end[-1:] = True
+    is_corner = is_chain_end.copy()
+    # true of every vertex and of few other points
+    is_corner[1:-1] |= rises_to_next[:-1] & advances_to_next[1:]
     positions = np.flatnonzero(is_corner)
-    x, y, stays = x[positions], y[positions], stays[positions]
-    if origin is not None:
-        positions = origin[positions]
+    x, y, is_chain_end = x[positions], y[positions], is_chain_end[positions]
+    if distinct_positions is not None:
+        positions = distinct_positions[positions]
     slow_passes = 0
     while len(x) > _FEW and slow_passes < _PATIENCE:
         dx = np.diff(x)
         dy = np.diff(y)
-        keep = stays.copy()
-        keep[1:-1] |= dx[:-1] * dy[1:] < dy[:-1] * dx[1:]
-        dropped = len(x) - np.count_nonzero(keep)
-        if not dropped:
+        is_candidate = is_chain_end.copy()
+        is_candidate[1:-1] |= dx[:-1] * dy[1:] < dy[:-1] * dx[1:]
+        dropped_count = len(x) - np.count_nonzero(is_candidate)
+        if not dropped_count:
             return positions
-        slow_passes += int(dropped * _PAYS < len(x))
-        x, y, stays, positions = x[keep], y[keep], stays[keep], positions[keep]
-    return positions[_scan_hull(x.tolist(), y.tolist(), stays.tolist())]
+        slow_passes += int(dropped_count * _PAYS < len(x))
+        x, y, is_chain_end, positions = (
+            x[is_candidate],
+            y[is_candidate],
+            is_chain_end[is_candidate],
+            positions[is_candidate],
+        )
+    return positions[_scan_hull(x.tolist(), y.tolist(), is_chain_end.tolist())]
 
 
-def _scan_hull(x: Sequence[float], y: Sequence[float], stays: Sequence[bool]) -> Ints:
-    """Return the upper hull of sorted points by a monotone chain; points of `stays` are kept."""
+def _scan_hull(x: Sequence[float], y: Sequence[float], is_chain_end: Sequence[bool]) -> Ints:
+    """Return the upper hull of sorted points by a monotone chain; ends of chains are in it."""
     hull: list[int] = []
     for i in range(len(x)):
-        while hull and not stays[hull[-1]]:
-            a, b = hull[-2], hull[-1]
-            if (x[b] - x[a]) * (y[i] - y[b]) < (y[b] - y[a]) * (x[i] - x[b]):
+        while hull and not is_chain_end[hull[-1]]:
+            previous, last = hull[-2], hull[-1]
+            if (x[last] - x[previous]) * (y[i] - y[last]) < (y[last] - y[previous]) * (
+                x[i] - x[last]
+            ):
                 break
             hull.pop()
         hull.append(i)

@@ -40,12 +40,13 @@ def isotonic_shares(scores: Counts, positives: Counts, negatives: Counts) -> Iso
     Sources: Ayer et al. 1955, Annals of Mathematical Statistics 26:641; Fawcett and
     Niculescu-Mizil 2007, Machine Learning 68:97.
     """
-    first = distinct_starts(scores)
-    columns = [
-        np.add.reduceat(part, first) if len(first) else part for part in (positives, negatives)
+    score_starts = distinct_starts(scores)
+    count_columns = [
+        np.add.reduceat(counts, score_starts) if len(score_starts) else counts
+        for counts in (positives, negatives)
     ]
-    starts, shares, rows = _pool_violators(*(column[None] for column in columns))
-    block_starts = np.append(first, len(scores))[starts]
+    starts, shares, rows = _pool_violators(*(column[None] for column in count_columns))
+    block_starts = np.append(score_starts, len(scores))[starts]
     if not rows.any():
         block_starts, shares, rows = block_starts[:0], shares[:0], rows[:0]
     stops = np.append(block_starts[1:], len(scores))[: len(block_starts)]
@@ -58,16 +59,18 @@ def isotonic_values(scores: Counts, positives: Counts, negatives: Counts) -> Flo
     Shapes: scores (m,); positives and negatives (..., m). NaN for a table without rows.
     """
     shape = np.shape(positives)
-    first = distinct_starts(scores)
+    score_starts = distinct_starts(scores)
     if not positives.size:
         return np.zeros(shape)
-    tables = [
-        np.add.reduceat(part.reshape(-1, shape[-1]), first, axis=-1)
-        for part in (positives, negatives)
+    count_tables = [
+        np.add.reduceat(counts.reshape(-1, shape[-1]), score_starts, axis=-1)
+        for counts in (positives, negatives)
     ]
-    starts, shares, _ = _pool_violators(*tables)
-    fitted = np.repeat(shares, np.diff(starts, append=tables[0].size)).reshape(tables[0].shape)
-    values = np.repeat(fitted, np.diff(first, append=shape[-1]), axis=-1)
+    starts, shares, _ = _pool_violators(*count_tables)
+    score_values = np.repeat(shares, np.diff(starts, append=count_tables[0].size)).reshape(
+        count_tables[0].shape
+    )
+    values = np.repeat(score_values, np.diff(score_starts, append=shape[-1]), axis=-1)
     return np.asarray(values.reshape(shape))
 
 
@@ -77,38 +80,44 @@ def _pool_violators(positives: Counts, negatives: Counts) -> tuple[Ints, Floats,
     start: the index in the flattened table. A table without rows is one block, whose share is NaN.
     """
     running = _running_counts(positives, negatives)
-    begins = np.zeros(running.shape[1:], bool)
-    begins[:, 0] = True
-    hits, false = running.reshape(2, -1)
-    vertices = upper_hull_vertices(false, hits, begins.ravel())
-    table = vertices // running.shape[-1]
-    begin, is_empty = _block_vertices(table)
-    following = np.minimum(begin + 1, len(vertices) - 1)
+    is_table_start = np.zeros(running.shape[1:], bool)
+    is_table_start[:, 0] = True
+    running_positives, running_negatives = running.reshape(2, -1)
+    vertices = upper_hull_vertices(running_negatives, running_positives, is_table_start.ravel())
+    table_of_vertex = vertices // running.shape[-1]
+    start_vertices, is_empty = _block_vertices(table_of_vertex)
+    next_vertices = np.minimum(start_vertices + 1, len(vertices) - 1)
     positive_rows, negative_rows = (
-        np.where(is_empty, 0, column[vertices[following]] - column[vertices[begin]])
-        for column in (hits, false)
+        np.where(
+            is_empty,
+            0,
+            running_counts[vertices[next_vertices]] - running_counts[vertices[start_vertices]],
+        )
+        for running_counts in (running_positives, running_negatives)
     )
     rows = positive_rows + negative_rows
-    return vertices[begin] - table[begin], divide(positive_rows, rows), rows
+    # a running table has one column more than a table, the 0 before it
+    starts = vertices[start_vertices] - table_of_vertex[start_vertices]
+    return starts, divide(positive_rows, rows), rows
 
 
-def _block_vertices(table: Ints) -> tuple[Ints, Bools]:
+def _block_vertices(table_of_vertex: Ints) -> tuple[Ints, Bools]:
     """Return the vertices at which blocks start, and whether the table of each has no rows.
 
-    table: of each vertex of the hulls, ascending. The last one of a table starts no block, but
-    where it is the only one.
+    table_of_vertex: of each vertex of the hulls, ascending. The last vertex of a table starts no
+    block, but where it is the only one.
     """
-    is_new = table[1:] != table[:-1]
+    is_new = table_of_vertex[1:] != table_of_vertex[:-1]
     is_last = np.append(is_new, True)
     is_only = np.append(True, is_new) & is_last
-    begin = np.flatnonzero(~is_last | is_only)
-    return begin, is_only[begin]
+    start_vertices = np.flatnonzero(~is_last | is_only)
+    return start_vertices, is_only[start_vertices]
 
 
 def _running_counts(positives: Counts, negatives: Counts) -> Counts:
     """Return running positives and negatives of tables (r, d), each from 0: (2, r, d + 1)."""
-    tables, width = positives.shape
-    running = np.zeros((2, tables, width + 1), np.result_type(np.int64, positives, negatives))
-    for totals, part in zip(running, (positives, negatives), strict=True):
-        np.cumsum(part, axis=-1, out=totals[:, 1:])
+    table_count, width = positives.shape
+    running = np.zeros((2, table_count, width + 1), np.result_type(np.int64, positives, negatives))
+    for class_running, class_counts in zip(running, (positives, negatives), strict=True):
+        np.cumsum(class_counts, axis=-1, out=class_running[:, 1:])
     return running

@@ -35,20 +35,22 @@ def fit_logistic(
     probabilities are near 0 and 1.
     """
     coefficients = _starting_coefficients(basis, positives, negatives, start)
-    active = np.arange(len(positives))
+    active_tables = np.arange(len(positives))
     least_gain = _SETTLED * (positives + negatives).sum(axis=1)
     state = log_likelihood(basis, positives, negatives, coefficients)
     for _ in range(_MOST_STEPS):
-        tables = positives[active], negatives[active]
-        updated, following = _newton_step(
-            basis, tables, coefficients[active], state, least_gain[active]
+        table_counts = positives[active_tables], negatives[active_tables]
+        next_coefficients, next_state = _newton_step(
+            basis, table_counts, coefficients[active_tables], state, least_gain[active_tables]
         )
-        coefficients[active] = updated
-        goes_on = following[0] - state[0] > least_gain[active]
-        active = active[goes_on]
-        if not len(active):
+        coefficients[active_tables] = next_coefficients
+        gains = next_state[0] - state[0]
+        continues = gains > least_gain[active_tables]
+        active_tables = active_tables[continues]
+        if not len(active_tables):
             break
-        state = following[0][goes_on], following[1][goes_on], following[2][goes_on]
+        likelihood, gradient, curvature = next_state
+        state = likelihood[continues], gradient[continues], curvature[continues]
     return coefficients
 
 
@@ -62,9 +64,11 @@ def fit_finite_logistic(
     """
     coefficients = fit_logistic(basis, positives, negatives, start=start)
     _, _, curvature = log_likelihood(basis, positives, negatives, coefficients)
-    scale = (positives + negatives) @ (basis**2).T
-    unit = np.sqrt(np.maximum(scale[:, :, None] * scale[:, None], _TINY))
-    eigenvalues = np.linalg.eigvalsh(curvature / unit)
+    squared_scales = (positives + negatives) @ (basis**2).T
+    scale_products = np.sqrt(
+        np.maximum(squared_scales[:, :, None] * squared_scales[:, None], _TINY)
+    )
+    eigenvalues = np.linalg.eigvalsh(curvature / scale_products)
     has_classes = (positives.sum(axis=1) > 0) & (negatives.sum(axis=1) > 0)
     is_finite = has_classes & (eigenvalues[:, 0] > _LEAST_INFORMATION)
     return np.where(is_finite[:, None], coefficients, np.nan)
@@ -83,11 +87,11 @@ def log_likelihood(
     q, m = basis.shape
     r = len(coefficients)
     sums = np.zeros(r), np.zeros((r, q)), np.zeros((r, q, q))
-    width = max(1, _AT_ONCE // max(r, 1))
-    for start in range(0, m, width):
-        part = slice(start, start + width)
+    block_size = max(1, _AT_ONCE // max(r, 1))
+    for start in range(0, m, block_size):
+        block = slice(start, start + block_size)
         _add_log_likelihood(
-            sums, basis[:, part], positives[:, part], negatives[:, part], coefficients
+            sums, basis[:, block], positives[:, block], negatives[:, block], coefficients
         )
     return sums
 
@@ -98,17 +102,18 @@ def _add_log_likelihood(
     """Add the log likelihoods of a block of scores, with their derivatives, to sums in place."""
     likelihood, gradient, curvature = sums
     rows = positives + negatives
-    odds = coefficients @ basis
-    small = np.exp(-np.abs(odds))
-    # ln mu is min(odds, 0) - ln(1 + small), ln(1 - mu) the same less the odds
-    likelihood += (positives * odds - rows * np.maximum(odds, 0)).sum(axis=1)
-    likelihood -= (rows * np.log1p(small)).sum(axis=1)
-    hit = np.where(odds >= 0, 1.0, small) / (1 + small)
-    miss = np.where(odds >= 0, small, 1.0) / (1 + small)  # 1 - hit, with all its digits
-    gradient += (positives * miss - negatives * hit) @ basis.T
+    log_odds = coefficients @ basis
+    odds_of_rarer = np.exp(-np.abs(log_odds))
+    # ln mu is min(log_odds, 0) - ln(1 + odds_of_rarer), ln(1 - mu) the same less log_odds
+    likelihood += (positives * log_odds - rows * np.maximum(log_odds, 0)).sum(axis=1)
+    likelihood -= (rows * np.log1p(odds_of_rarer)).sum(axis=1)
+    mu = np.where(log_odds >= 0, 1.0, odds_of_rarer) / (1 + odds_of_rarer)
+    # 1 - mu, with all its digits
+    complement = np.where(log_odds >= 0, odds_of_rarer, 1.0) / (1 + odds_of_rarer)
+    gradient += (positives * complement - negatives * mu) @ basis.T
     q = len(basis)
     products = (basis[:, None] * basis[None]).reshape(q * q, -1)
-    curvature += ((rows * small / (1 + small) ** 2) @ products.T).reshape(-1, q, q)
+    curvature += ((rows * odds_of_rarer / (1 + odds_of_rarer) ** 2) @ products.T).reshape(-1, q, q)
 
 
 def _starting_coefficients(
@@ -118,16 +123,21 @@ def _starting_coefficients(
 
     Of several tables those of their sum, of many scores those of every n-th, else `start`.
     """
-    tables = len(positives)
-    if tables > 1:  # folds of the same rows, mostly
-        total = [part.sum(axis=0, keepdims=True) for part in (positives, negatives)]
-        return np.tile(fit_logistic(basis, *total, start=start), (tables, 1))
-    step = basis.shape[1] // _GROUPS
-    if step > 1:
-        starts = np.arange(0, basis.shape[1], step)
-        sums = [np.add.reduceat(part, starts, axis=1) for part in (positives, negatives)]
-        return fit_logistic(basis[:, starts], *sums, start=start)
-    coefficients = np.zeros((tables, len(basis)))
+    table_count = len(positives)
+    if table_count > 1:  # folds of the same rows, mostly
+        summed_counts = [
+            class_counts.sum(axis=0, keepdims=True) for class_counts in (positives, negatives)
+        ]
+        return np.tile(fit_logistic(basis, *summed_counts, start=start), (table_count, 1))
+    group_size = basis.shape[1] // _GROUPS
+    if group_size > 1:
+        group_starts = np.arange(0, basis.shape[1], group_size)
+        group_counts = [
+            np.add.reduceat(class_counts, group_starts, axis=1)
+            for class_counts in (positives, negatives)
+        ]
+        return fit_logistic(basis[:, group_starts], *group_counts, start=start)
+    coefficients = np.zeros((table_count, len(basis)))
     coefficients[:, : len(start)] = start
     return coefficients
 
@@ -140,23 +150,27 @@ def _newton_step(
     least_gain: Floats,
 ) -> tuple[Floats, Likelihood]:
     """Return coefficients after a step, and their likelihood; steps that lower it are halved."""
-    step = _full_newton_step(*state[1:])
-    updated = coefficients + step
-    following = log_likelihood(basis, *tables, updated)
+    likelihood, gradient, curvature = state
+    step = _full_newton_step(gradient, curvature)
+    next_coefficients = coefficients + step
+    positives, negatives = tables
+    next_state = log_likelihood(basis, positives, negatives, next_coefficients)
     for _ in range(_HALVINGS):
-        lower = ~(following[0] >= state[0] - least_gain)
-        if not lower.any():
+        is_lower = ~(next_state[0] >= likelihood - least_gain)
+        if not is_lower.any():
             break
-        step[lower] /= 2
-        updated[lower] = coefficients[lower] + step[lower]
-        halved = log_likelihood(basis, tables[0][lower], tables[1][lower], updated[lower])
-        for part, repeated in zip(following, halved, strict=True):
-            part[lower] = repeated
-    return updated, following
+        step[is_lower] /= 2
+        next_coefficients[is_lower] = coefficients[is_lower] + step[is_lower]
+        halved_state = log_likelihood(
+            basis, positives[is_lower], negatives[is_lower], next_coefficients[is_lower]
+        )
+        for values, halved_values in zip(next_state, halved_state, strict=True):
+            values[is_lower] = halved_values
+    return next_coefficients, next_state
 
 
 def _full_newton_step(gradient: Floats, curvature: Floats) -> Floats:
     """Return the inverse curvatures (r, q, q) times the gradients (r, q), also where singular."""
     ridge = _JITTER * np.trace(curvature, axis1=1, axis2=2) + _TINY
-    steady = curvature + ridge[:, None, None] * np.eye(gradient.shape[1])
-    return np.asarray(np.linalg.solve(steady, gradient[..., None])[..., 0])
+    ridged_curvature = curvature + ridge[:, None, None] * np.eye(gradient.shape[1])
+    return np.asarray(np.linalg.solve(ridged_curvature, gradient[..., None])[..., 0])

@@ -57,8 +57,8 @@ def ranked_squares(truth: Ints, p: Floats) -> Floats:
     sum over k < C of (sum_(j<=k) y_j - sum_(j<=k) p_j)² / (C - 1)
     Source: Epstein 1969, Journal of Applied Meteorology 8:985; Kuhn and Johnson, AML4TD, 15.27.
     """
-    cumulated = _deviations(truth, p).cumsum(axis=1)[:, :-1]
-    return divide((cumulated**2).sum(axis=1), p.shape[1] - 1)
+    cumulated_deviations = _deviations(truth, p).cumsum(axis=1)[:, :-1]
+    return divide((cumulated_deviations**2).sum(axis=1), p.shape[1] - 1)
 
 
 def in_top_k(truth: Ints, p: Floats, k: int = 2) -> Floats:
@@ -116,22 +116,23 @@ def _log_loss_of_shares(share: Floats) -> tuple[Floats, Floats]:
 def row_skill(loss: RowLoss, prior: Prior, truth: Ints, p: Floats, n: Counts) -> Floats:
     """Return 1 - mean loss / loss of forecasting the class shares; best 1, 0 for that forecast.
 
+    prior: of class shares, the loss of forecasting them, and its slope in each.
     NaN where all rows are of one class.
     """
-    reference = np.asarray(prior(_class_shares(truth, p, n))[0])
-    reference = np.where(reference > 0, reference, np.nan)
-    return np.asarray(1 - mean_row_loss(loss, truth, p, n) / reference)
+    reference_loss, _ = prior(_class_shares(truth, p, n))
+    reference_loss = np.where(np.asarray(reference_loss) > 0, reference_loss, np.nan)
+    return np.asarray(1 - mean_row_loss(loss, truth, p, n) / reference_loss)
 
 
 def row_skill_influence(loss: RowLoss, prior: Prior, truth: Ints, p: Floats, n: Counts) -> Floats:
     """Return influence values f of a skill score, a ratio of two losses."""
-    reference, slopes = prior(_class_shares(truth, p, n))
-    reference = np.where(reference > 0, reference, np.nan)
-    ratio = mean_row_loss(loss, truth, p, n) / reference
+    reference_loss, slopes = prior(_class_shares(truth, p, n))
+    reference_loss = np.where(reference_loss > 0, reference_loss, np.nan)
+    ratio = mean_row_loss(loss, truth, p, n) / reference_loss
     row_slopes = slopes[truth]
     reference_influence = row_slopes - (n * row_slopes).sum() / n.sum()
     loss_influence = mean_row_loss_influence(loss, truth, p, n)
-    return np.asarray((ratio * reference_influence - loss_influence) / reference)
+    return np.asarray((ratio * reference_influence - loss_influence) / reference_loss)
 
 
 def roc_auc(truth: Ints, p: Floats, n: Counts) -> Floats:
@@ -143,9 +144,9 @@ def roc_auc(truth: Ints, p: Floats, n: Counts) -> Floats:
     45:171.
     """
     areas = _pairwise_areas(truth, p, n)
-    defined = ~np.isnan(areas)
-    total = np.where(defined, areas, 0.0).sum(axis=(-2, -1))
-    return divide(total, defined.sum(axis=(-2, -1)))
+    is_defined = ~np.isnan(areas)
+    area_total = np.where(is_defined, areas, 0.0).sum(axis=(-2, -1))
+    return divide(area_total, is_defined.sum(axis=(-2, -1)))
 
 
 def roc_auc_influence(truth: Ints, p: Floats, n: Counts) -> Floats:
@@ -159,8 +160,13 @@ def roc_auc_influence(truth: Ints, p: Floats, n: Counts) -> Floats:
 
 def roc_auc_by_class(truth: Ints, p: Floats, n: Counts) -> Floats:
     """Return the ROC AUC of each class against all others, (..., C)."""
-    sides = (_win_shares(p[:, k], (truth != k) * 1, 0, 2, n) for k in range(p.shape[1]))
-    return np.stack([divide(won[..., 1], rows.prod(axis=-1)) for won, rows in sides], axis=-1)
+    # side 0 is the class, side 1 the others
+    wins_and_rows = (
+        _win_shares(p[:, k], (truth != k) * 1, winner=0, side_count=2, n=n)
+        for k in range(p.shape[1])
+    )
+    areas = [divide(won[..., 1], rows.prod(axis=-1)) for won, rows in wins_and_rows]
+    return np.stack(areas, axis=-1)
 
 
 def roc_auc_ovr(truth: Ints, p: Floats, n: Counts, by: Weighting = "macro") -> Floats:
@@ -186,6 +192,7 @@ def roc_auc_ovr_influence(truth: Ints, p: Floats, n: Counts, by: Weighting = "ma
 
 
 def _areas_and_weights(truth: Ints, p: Floats, n: Counts, by: Weighting) -> tuple[Floats, Floats]:
+    """Return the area and the weight of each class, (..., C); weight 0 where it has no area."""
     areas = roc_auc_by_class(truth, p, n)
     share = _class_shares(truth, p, n) if by == "weighted" else 1.0
     return areas, np.where(np.isnan(areas), 0.0, share)
@@ -193,53 +200,57 @@ def _areas_and_weights(truth: Ints, p: Floats, n: Counts, by: Weighting) -> tupl
 
 def _pairwise_areas(truth: Ints, p: Floats, n: Counts) -> Floats:
     """Return A(i|j) of every pair of classes, (..., C, C); NaN on the diagonal and without rows."""
-    c = p.shape[1]
+    class_count = p.shape[1]
     areas = []
-    for i in range(c):
-        won, rows = _win_shares(p[:, i], truth, i, c, n)
+    for i in range(class_count):
+        won, rows = _win_shares(p[:, i], truth, winner=i, side_count=class_count, n=n)
         areas.append(divide(won, rows * rows[..., [i]]))
-    table = np.stack(areas, -2)
-    table[..., np.arange(c), np.arange(c)] = np.nan
-    return table
+    area_table = np.stack(areas, -2)
+    area_table[..., np.arange(class_count), np.arange(class_count)] = np.nan
+    return area_table
 
 
-def _win_shares(x: Floats, side: Ints, winner: int, sides: int, n: Counts) -> tuple[Floats, Floats]:
+def _win_shares(
+    x: Floats, side_of_row: Ints, winner: int, side_count: int, n: Counts
+) -> tuple[Floats, Floats]:
     """Return pairs that rows of `winner` win against each side, ties 1/2, and rows, (..., sides).
 
-    side (m,): the side of each row, 0 to sides - 1.
+    side_of_row (m,): 0 to side_count - 1.
     """
-    positions, values = _positions_among(x, side == winner)
-    won = np.zeros((*n.shape[:-1], sides))
-    rows = np.zeros((*n.shape[:-1], sides))
+    positions, value_count = _positions_among(x, side_of_row == winner)
+    won_pairs = np.zeros((*n.shape[:-1], side_count))
+    rows = np.zeros((*n.shape[:-1], side_count))
     for index in np.ndindex(n.shape[:-1]):
-        below, counts = _rows_below(positions, values, side, sides, n[index])
-        won[index] = counts[1::2, winner] @ below
+        rows_below, counts = _rows_below(positions, value_count, side_of_row, side_count, n[index])
+        # the rows of the winner are at the odd positions, the values
+        won_pairs[index] = counts[1::2, winner] @ rows_below
         rows[index] = counts.sum(axis=0)
     pairs = rows * rows[..., [winner]]
-    all_won = (pairs >= _EXACT) & np.isclose(won, pairs, rtol=_ROUNDING, atol=0)
-    return np.where(all_won, pairs, won), rows
+    is_all_won = (pairs >= _EXACT) & np.isclose(won_pairs, pairs, rtol=_ROUNDING, atol=0)
+    return np.where(is_all_won, pairs, won_pairs), rows
 
 
-def _placements(x: Floats, side: Ints, winner: int, n: Counts, weights: Floats) -> Floats:
+def _placements(x: Floats, side_of_row: Ints, winner: int, n: Counts, weights: Floats) -> Floats:
     """Return influence values f, (m,), of a weighted sum of the AUCs of `winner` against each side.
 
-    of a row of this side: its share of the others below - area; of one of another side, the share
-    of this side above it - area; each over the share of the row's side among all rows.
+    Of a row of the winner: its share of the others below - area; of one of another side, the share
+    of the winner above it - area; each over the share of the row's side among all rows.
+    side_of_row (m,): as of `_win_shares`; weights: of each side.
     """
-    is_winner = side == winner
-    positions, values = _positions_among(x, is_winner)
-    below, counts = _rows_below(positions, values, side, len(weights), n)
+    is_winner = side_of_row == winner
+    positions, value_count = _positions_among(x, is_winner)
+    rows_below, counts = _rows_below(positions, value_count, side_of_row, len(weights), n)
     winner_counts = counts[:, winner]
     rows = counts.sum(axis=0)
     if not rows[winner]:
         return np.zeros(len(n))
-    areas = np.nan_to_num(divide(winner_counts[1::2] @ below, rows * rows[winner]))
+    areas = np.nan_to_num(divide(winner_counts[1::2] @ rows_below, rows * rows[winner]))
     row_weights = np.where(weights > 0, weights / np.where(rows > 0, rows, 1.0), 0.0)
-    above = (rows[winner] - winner_counts.cumsum() + winner_counts / 2) / rows[winner]
-    influence = (above[positions] - areas[side]) * row_weights[side]
-    # the positions of this side are odd: one for each of its values
-    at_values = (below @ row_weights - areas @ weights) / rows[winner]
-    influence[is_winner] = at_values[positions[is_winner] // 2]
+    shares_above = (rows[winner] - winner_counts.cumsum() + winner_counts / 2) / rows[winner]
+    influence = (shares_above[positions] - areas[side_of_row]) * row_weights[side_of_row]
+    # the positions of the winner are odd: one for each of its values
+    winner_influence = (rows_below @ row_weights - areas @ weights) / rows[winner]
+    influence[is_winner] = winner_influence[positions[is_winner] // 2]
     return np.asarray(influence * rows.sum())
 
 
@@ -250,19 +261,21 @@ def _positions_among(x: Floats, is_winner: Bools) -> tuple[Ints, int]:
     2 b + 1 at the value b, 2 b below it and above the one before.
     """
     values = np.unique(check_probabilities(x)[is_winner])
-    low = np.searchsorted(values, x)
-    return 2 * low + (np.append(values, np.nan)[low] == x), len(values)
+    lower_counts = np.searchsorted(values, x)
+    return 2 * lower_counts + (np.append(values, np.nan)[lower_counts] == x), len(values)
 
 
 def _rows_below(
-    positions: Ints, values: int, side: Ints, sides: int, n: Counts
+    positions: Ints, value_count: int, side_of_row: Ints, side_count: int, n: Counts
 ) -> tuple[Floats, Floats]:
     """Return the rows of each side below each value, ties 1/2, and the counts at each position.
 
-    values: the number of distinct values, as of `_positions_among`.
+    value_count: the number of distinct values, as of `_positions_among`.
     """
-    cells = np.bincount(positions * sides + side, n, minlength=(2 * values + 1) * sides)
-    counts: Floats = cells.astype(np.float64).reshape(-1, sides)
+    cell_counts = np.bincount(
+        positions * side_count + side_of_row, n, minlength=(2 * value_count + 1) * side_count
+    )
+    counts: Floats = cell_counts.astype(np.float64).reshape(-1, side_count)
     cumulated = counts.cumsum(axis=0)
     return (cumulated[:-1:2] + cumulated[1::2]) / 2, counts
 
@@ -288,6 +301,7 @@ _SINGLE = ("single_class",)
 
 
 def _top_share(truth: Ints, p: Floats, n: Counts, k: int = 2) -> tuple[Counts, Counts]:
+    """Return the rows whose true class is among the k most probable, and all rows."""
     return n[..., in_top_k(truth, p, k) > 0].sum(axis=-1), n.sum(axis=-1)
 
 
@@ -304,6 +318,7 @@ def _mean_loss(
 
 
 def _skill(loss: RowLoss, prior: Prior) -> Multiclass:
+    """Return the skill score of a loss."""
     influence = partial(row_skill_influence, loss, prior)
     return Multiclass(partial(row_skill, loss, prior), influence, _SINGLE)
 
@@ -368,14 +383,15 @@ def top_label_measure(
 ) -> Floats:
     """Return a measure of the largest probability, with correct and wrong predictions, (...)."""
     probabilities = check_probabilities(p)
-    largest = probabilities.max(axis=1)
-    order = np.argsort(largest, kind="stable")
+    confidence = probabilities.max(axis=1)
+    order = np.argsort(confidence, kind="stable")
     is_right = (probabilities.argmax(axis=1) == truth)[order]
     counts = n[..., order]
-    return measure(largest[order], counts * is_right, counts * ~is_right, **settings)
+    return measure(confidence[order], counts * is_right, counts * ~is_right, **settings)
 
 
 def _top_label(measure: Callable[..., Floats], *takes: str) -> Multiclass:
+    """Return the measure of two classes for the most probable class; takes: its settings."""
     return Multiclass(partial(top_label_measure, measure), takes=takes)
 
 

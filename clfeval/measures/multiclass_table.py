@@ -54,14 +54,14 @@ def mcc(n: Counts) -> Floats:
     """
     truth, predicted = _row_and_column_sums(n)
     m = truth.sum(axis=-1)
-    right = _diagonal(n).sum(axis=-1)
+    correct_rows = _diagonal(n).sum(axis=-1)
     truth_deviation = np.sqrt(_different_class_products(truth))
     predicted_deviation = np.sqrt(_different_class_products(predicted))
-    covariance = m * right - (truth * predicted).sum(axis=-1)
+    covariance = m * correct_rows - (truth * predicted).sum(axis=-1)
     quotient = divide(covariance, truth_deviation * predicted_deviation)
-    is_perfect = (right == m) & ~np.isnan(quotient)  # 1, not almost 1
-    value = np.where(is_perfect, 1.0, np.clip(quotient, -1, 1))
-    return np.asarray(np.where(value < _ROUNDING - 1, -1.0, value))
+    is_perfect = (correct_rows == m) & ~np.isnan(quotient)  # 1, not almost 1
+    clipped = np.where(is_perfect, 1.0, np.clip(quotient, -1, 1))
+    return np.asarray(np.where(clipped < _ROUNDING - 1, -1.0, clipped))
 
 
 def ordinal_rmse(n: Counts) -> Floats:
@@ -98,12 +98,14 @@ def accuracy_influence(n: Counts) -> Floats:
 def balanced_accuracy_influence(n: Counts) -> Floats:
     """Return influence values f of balanced accuracy: (1[i = j] - recall_i) / (C share_i)."""
     truth, _ = _row_and_column_sums(n)
-    c = truth.shape[-1]
+    class_count = truth.shape[-1]
     recall = recalls(n)
-    row_weights = divide(truth.sum(axis=-1, keepdims=True), c * truth)
-    # undefined for a table in which a class has no true rows
-    lacking = np.where((truth == 0).any(axis=-1), np.nan, 0.0)[..., None, None]
-    return _flat((np.eye(c) - recall[..., None]) * row_weights[..., None] + lacking)
+    row_weights = divide(truth.sum(axis=-1, keepdims=True), class_count * truth)
+    # added: NaN for a table in which a class has no true rows, else 0
+    undefined_term = np.where((truth == 0).any(axis=-1), np.nan, 0.0)[..., None, None]
+    return _flat(
+        (np.eye(class_count) - recall[..., None]) * row_weights[..., None] + undefined_term
+    )
 
 
 def kappa_influence(n: Counts, power: int = 0) -> Floats:
@@ -115,12 +117,14 @@ def kappa_influence(n: Counts, power: int = 0) -> Floats:
     """
     truth, predicted = _margin_shares(n)
     w = position_distances(truth.shape[-1], power)
-    by_row = predicted @ w
-    by_column = truth @ w
-    e = (by_row * truth).sum(axis=-1)[..., None, None]
-    value = kappa(n, power)[..., None, None]
-    mixed = divide(by_row[..., :, None] + by_column[..., None, :], e)
-    return _flat((1 - value) * (mixed - 1) - divide(w, e))
+    expected_by_row = predicted @ w
+    expected_by_column = truth @ w
+    e = (expected_by_row * truth).sum(axis=-1)[..., None, None]
+    kappa_value = kappa(n, power)[..., None, None]
+    relative_disagreement = divide(
+        expected_by_row[..., :, None] + expected_by_column[..., None, :], e
+    )
+    return _flat((1 - kappa_value) * (relative_disagreement - 1) - divide(w, e))
 
 
 def mcc_influence(n: Counts) -> Floats:
@@ -132,19 +136,21 @@ def mcc_influence(n: Counts) -> Floats:
     truth, predicted = _margin_shares(n)
     u = _different_class_products(truth)[..., None, None]
     v = _different_class_products(predicted)[..., None, None]
-    value = mcc(n)[..., None, None]
-    row = truth[..., :, None]
-    column = predicted[..., None, :]
-    hits = np.eye(truth.shape[-1]) - predicted[..., :, None] - truth[..., None, :]
-    slope = divide(hits, np.sqrt(u) * np.sqrt(v)) + value * (divide(row, u) + divide(column, v))
-    return _flat_deviation(n, slope)
+    mcc_value = mcc(n)[..., None, None]
+    row_shares = truth[..., :, None]
+    column_shares = predicted[..., None, :]
+    covariance_slope = np.eye(truth.shape[-1]) - predicted[..., :, None] - truth[..., None, :]
+    gradient = divide(covariance_slope, np.sqrt(u) * np.sqrt(v)) + mcc_value * (
+        divide(row_shares, u) + divide(column_shares, v)
+    )
+    return _flat_deviation(n, gradient)
 
 
 def ordinal_rmse_influence(n: Counts) -> Floats:
     """Return influence values f of the ordinal RMSE, by the chain rule; NaN at 0."""
-    twice = 2 * ordinal_rmse(n)[..., None]
-    squared = _flat_deviation(n, position_distances(np.shape(n)[-1], 2))
-    return divide(squared, np.where(twice > 0, twice, np.nan))
+    twice_rmse = 2 * ordinal_rmse(n)[..., None]
+    mse_influence = _flat_deviation(n, position_distances(np.shape(n)[-1], 2))
+    return divide(mse_influence, np.where(twice_rmse > 0, twice_rmse, np.nan))
 
 
 def expected_cost_influence(n: Counts, costs: ArrayLike) -> Floats:
@@ -153,10 +159,12 @@ def expected_cost_influence(n: Counts, costs: ArrayLike) -> Floats:
 
 
 def _diagonal(n: Counts) -> Counts:
+    """Return the cells on the diagonal, (..., C)."""
     return np.asarray(np.diagonal(n, axis1=-2, axis2=-1))
 
 
 def _total(n: Counts) -> Counts:
+    """Return the sum of all cells, (...)."""
     return np.asarray(np.asarray(n).sum(axis=(-2, -1)))
 
 
@@ -179,18 +187,22 @@ def _different_class_products(margin: Floats) -> Floats:
 
 
 def _weighted_mean(n: Counts, weights: Floats) -> Floats:
+    """Return the mean over rows of a weight of each cell, (...)."""
     return divide((n * weights).sum(axis=(-2, -1)), _total(n))
 
 
 def _flat_deviation(n: Counts, slope: Floats) -> Floats:
+    """Return the slope in each cell less its mean over rows, (..., C C)."""
     return _flat(slope - _weighted_mean(n, slope)[..., None, None])
 
 
 def _flat(cells: Floats) -> Floats:
+    """Return cells (..., C, C) as (..., C C)."""
     return cells.reshape(*cells.shape[:-2], -1)
 
 
 def _check_costs(n: Counts, costs: ArrayLike) -> Floats:
+    """Return costs as an array; ValueError for another shape, or infinite ones."""
     matrix = np.asarray(costs, np.float64)
     if matrix.shape != np.shape(n)[-2:] or not np.isfinite(matrix).all():
         raise ValueError(f"costs must be finite and {np.shape(n)[-2:]}, not {matrix.shape}")
@@ -214,6 +226,7 @@ def _mean_distance(power: int) -> Multiclass:
 
 
 def _within_one_cells(n: Counts) -> Floats:
+    """Return 1 for the cells at most one class off the diagonal, else 0, (C, C)."""
     return np.asarray(position_distances(np.shape(n)[-1], 1) <= 1, np.float64)
 
 
@@ -242,7 +255,7 @@ OF_TABLES: Mapping[str, Multiclass] = {
 def _ordinal_measure(
     name: str,
     title: str,
-    form: Multiclass,
+    definition: Multiclass,
     formula: str,
     interval: IntervalKind = "influence",
     scale: ScaleKind = "log",
@@ -252,14 +265,14 @@ def _ordinal_measure(
     return Measure(
         name,
         title,
-        form.compute,
+        definition.compute,
         "classes",
-        form.undefined,
+        definition.undefined,
         interval,
         formula,
         ordered=True,
         scale=scale,
-        classes=form,
+        classes=definition,
         **fields,
     )
 
@@ -342,9 +355,12 @@ def one_vs_rest_tables(n: Counts) -> Confusion:
     tp = np.diagonal(table, axis1=-2, axis2=-1)
     m = table.sum(axis=(-2, -1))[..., None]
 
-    def subtract(total: Counts, cell: Counts) -> Counts:
-        left = total - cell  # with fractions, rounding may leave a remainder of 0
-        return left if left.dtype.kind != "f" else np.where(left > _ROUNDING * m, left, 0.0)
+    def subtract(totals: Counts, cells: Counts) -> Counts:
+        """Return the difference, 0 where it is what rounding leaves of fractions."""
+        difference = totals - cells
+        if difference.dtype.kind != "f":
+            return difference
+        return np.where(difference > _ROUNDING * m, difference, 0.0)
 
     truth = table.sum(axis=-1)
     fn = subtract(truth, tp)
@@ -377,19 +393,22 @@ def average_influence(measure: Measure, n: Counts, by: Average) -> Floats:
 
     Errors: ValueError for a measure that is not averaged.
     """
-    c = np.shape(n)[-1]
+    class_count = np.shape(n)[-1]
     value = class_average(measure, n, by)[..., None]
     if by == "micro":
         denominator = _denominator_share(measure, n).sum(axis=-1, keepdims=True)
-        top, bottom = (_micro_coefficients(cells, c) for cells in _quotient_cells(measure))
+        numerator_slopes, denominator_slopes = (
+            _micro_coefficients(coefficients, class_count)
+            for coefficients in _quotient_cells(measure)
+        )
         denominator = np.where(denominator > 0, denominator, np.nan)
-        return np.asarray((top - value * bottom) / denominator)
+        return np.asarray((numerator_slopes - value * denominator_slopes) / denominator)
     values, weights = _values_and_weights(measure, n, by)
-    summed = _summed_influence(measure, n, values, weights)
+    class_sum = _summed_influence(measure, n, values, weights)
     if by == "weighted":  # the weights are shares of rows too
-        truth = np.repeat(np.arange(c), c)
-        summed = summed + np.where(weights > 0, values - value, 0.0)[..., truth]
-    return divide(summed, weights.sum(axis=-1, keepdims=True))
+        true_class_of_cell = np.repeat(np.arange(class_count), class_count)
+        class_sum = class_sum + np.where(weights > 0, values - value, 0.0)[..., true_class_of_cell]
+    return divide(class_sum, weights.sum(axis=-1, keepdims=True))
 
 
 def _micro_coefficients(coefficients: Floats, c: int) -> Floats:
@@ -409,21 +428,26 @@ def _summed_influence(measure: Measure, n: Counts, values: Floats, weights: Floa
     """
     tp, fp, fn, tn = _outcome_influence(measure, n, values, weights)
     row, column = (fn - tn)[..., :, None], (fp - tn)[..., None, :]
-    c = weights.shape[-1]
-    cells = np.where(np.eye(c, dtype=bool), (tp - tn)[..., None], row + column)
-    cells = cells + tn.sum(axis=-1)[..., None, None]
-    return np.asarray(cells.reshape(*weights.shape[:-1], c * c))
+    class_count = weights.shape[-1]
+    cell_sums = np.where(np.eye(class_count, dtype=bool), (tp - tn)[..., None], row + column)
+    cell_sums = cell_sums + tn.sum(axis=-1)[..., None, None]
+    return np.asarray(cell_sums.reshape(*weights.shape[:-1], class_count * class_count))
 
 
 def _outcome_influence(
     measure: Measure, n: Counts, values: Floats, weights: Floats
 ) -> tuple[Floats, ...]:
     """Return weighted influence values of TP, FP, FN and TN on each class, (..., C) each."""
-    top, bottom = _quotient_cells(measure)
-    defined = weights > 0
-    share = np.where(defined, weights / np.where(defined, _denominator_share(measure, n), 1.0), 0.0)
-    numbers = np.where(defined, values, 0.0)
-    return tuple(share * (a - numbers * b) for a, b in zip(top, bottom, strict=True))
+    numerator, denominator = _quotient_cells(measure)
+    is_defined = weights > 0
+    factors = np.where(
+        is_defined, weights / np.where(is_defined, _denominator_share(measure, n), 1.0), 0.0
+    )
+    defined_values = np.where(is_defined, values, 0.0)
+    return tuple(
+        factors * (numerator_slope - defined_values * denominator_slope)
+        for numerator_slope, denominator_slope in zip(numerator, denominator, strict=True)
+    )
 
 
 def class_influence(measure: Measure, n: Counts) -> tuple[Floats, ...]:
@@ -447,10 +471,12 @@ def class_covariance(measure: Measure, n: Counts, squares: Counts) -> Floats:
     f_k is 0 but in the row and the column of class k: of a measure that ignores true negatives.
     """
     tp, fp, fn, _ = class_influence(measure, n)
-    errors = squares * fn[:, None] * fp  # of one class for another
-    products = errors + errors.T
-    outcomes = one_vs_rest_tables(squares)
-    variances = outcomes.tp * tp**2 + outcomes.fp * fp**2 + outcomes.fn * fn**2
+    error_products = squares * fn[:, None] * fp  # of one class for another
+    products = error_products + error_products.T
+    squares_by_class = one_vs_rest_tables(squares)
+    variances = (
+        squares_by_class.tp * tp**2 + squares_by_class.fp * fp**2 + squares_by_class.fn * fn**2
+    )
     np.fill_diagonal(products, variances)
     return np.asarray(products / float(n.sum()) ** 2)
 
@@ -461,12 +487,15 @@ def mean_error_weights(measure: Measure, n: Counts) -> Floats:
     V = N / D is the measure of a class, of a loss V itself; row and column are the true and the
     predicted class, 0 on the diagonal. For a measure that ignores true negatives.
     """
-    top, bottom = _quotient_cells(measure)
-    losses = top if measure.sign < 0 else bottom - top
+    numerator, denominator = _quotient_cells(measure)
+    loss_coefficients = numerator if measure.sign < 0 else denominator - numerator
     cells = np.stack(one_vs_rest_tables(n).cells)
-    defined = ~np.isnan(measure_by_class(measure, n))
-    shares = divide(defined / defined.sum(), np.where(defined, bottom @ cells, 1.0))
-    weights = (losses[2] * shares)[:, None] + losses[1] * shares
+    is_defined = ~np.isnan(measure_by_class(measure, n))
+    class_weights = divide(
+        is_defined / is_defined.sum(), np.where(is_defined, denominator @ cells, 1.0)
+    )
+    _, fp_loss, fn_loss, _ = loss_coefficients
+    weights = (fn_loss * class_weights)[:, None] + fp_loss * class_weights
     np.fill_diagonal(weights, 0.0)
     return np.asarray(weights)
 
@@ -482,17 +511,23 @@ def class_biases(measure: Measure, n: Counts) -> Floats:
     that ignores true negatives.
     Source: the bias of a ratio, Cochran 1977, Sampling Techniques, section 6.8.
     """
-    top, bottom = _quotient_cells(measure)
+    numerator, denominator = _quotient_cells(measure)
     rows = np.asarray(n).sum(axis=1)
     cells = np.stack(one_vs_rest_tables(n).cells)
-    excess = np.outer(bottom, measure_by_class(measure, n)) - top[:, None]  # V b - a, (4, C)
-    random = (excess * bottom[:, None] * cells)[:3].sum(axis=0)
-    true = [0, 2]  # TP and FN, the rows of the class
-    explained = (excess[true] * cells[true]).sum(axis=0) * (bottom[true] @ cells[true])
-    errors = np.where(np.eye(len(rows), dtype=bool), 0.0, n)
-    squares = np.nan_to_num(divide(errors**2, rows[:, None])).sum(axis=0)
-    explained = np.nan_to_num(divide(explained, rows)) + excess[1] * bottom[1] * squares
-    return divide(np.stack([random, random - explained]), (bottom @ cells) ** 2)
+    # V b - a, (4, C)
+    excess = np.outer(denominator, measure_by_class(measure, n)) - numerator[:, None]
+    random_totals_bias = (excess * denominator[:, None] * cells)[:3].sum(axis=0)
+    # the part of the variances that is between the true classes: of the class itself, of others
+    true_cells = [0, 2]  # TP and FN, the rows of the class
+    own_products = (excess[true_cells] * cells[true_cells]).sum(axis=0) * (
+        denominator[true_cells] @ cells[true_cells]
+    )
+    off_diagonal = np.where(np.eye(len(rows), dtype=bool), 0.0, n)
+    squares = np.nan_to_num(divide(off_diagonal**2, rows[:, None])).sum(axis=0)
+    own_part = np.nan_to_num(divide(own_products, rows))
+    fixed_totals_bias = random_totals_bias - (own_part + excess[1] * denominator[1] * squares)
+    biases = np.stack([random_totals_bias, fixed_totals_bias])
+    return divide(biases, (denominator @ cells) ** 2)
 
 
 def _values_and_weights(measure: Measure, n: Counts, by: Average) -> tuple[Floats, Floats]:
@@ -507,14 +542,15 @@ def _quotient_cells(measure: Measure) -> tuple[Floats, Floats]:
     """Return the coefficients of TP, FP, FN and TN in numerator and denominator of a measure."""
     if measure.classes is None or measure.classes.parts is None:
         raise ValueError(f"{measure.id} is not averaged over classes")
-    top, bottom = measure.classes.parts(Confusion(*np.eye(4)))
-    return top, bottom
+    numerator, denominator = measure.classes.parts(Confusion(*np.eye(4)))
+    return numerator, denominator
 
 
 def _denominator_share(measure: Measure, n: Counts) -> Floats:
     """Return the denominator of each class as a share of the rows, (..., C)."""
     cells = np.stack(one_vs_rest_tables(n).cells, axis=-1)
-    return divide(cells @ _quotient_cells(measure)[1], cells.sum(axis=-1))
+    _, denominator = _quotient_cells(measure)
+    return divide(cells @ denominator, cells.sum(axis=-1))
 
 
 _RATES = (

@@ -94,6 +94,7 @@ def _odds(share: Floats) -> Floats:
 
 
 def _discriminant_power(ratio: Floats) -> Floats:
+    """Return sqrt(3) / pi ln(odds ratio)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(math.sqrt(3) / math.pi * np.log(ratio))
 
@@ -221,8 +222,8 @@ def net_benefit_at(scores: Counts, positives: Counts, negatives: Counts, t: floa
     Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
     """
     rows = np.sum(class_totals(positives, negatives), axis=0)
-    flagged = _predicted_positive(scores, t)
-    tp, fp = (counts[..., flagged].sum(axis=-1) for counts in (positives, negatives))
+    is_predicted_positive = _predicted_positive(scores, t)
+    tp, fp = (counts[..., is_predicted_positive].sum(axis=-1) for counts in (positives, negatives))
     return divide(tp - _threshold_odds(t) * fp, rows)
 
 
@@ -250,8 +251,8 @@ def interventions_avoided(
     rows.
     """
     rows = np.sum(class_totals(positives, negatives), axis=0)
-    cleared = ~_predicted_positive(scores, t)
-    fn, tn = (counts[..., cleared].sum(axis=-1) for counts in (positives, negatives))
+    is_predicted_negative = ~_predicted_positive(scores, t)
+    fn, tn = (counts[..., is_predicted_negative].sum(axis=-1) for counts in (positives, negatives))
     return divide(100 * (tn - divide(1.0, _threshold_odds(t, 0.0)) * fn), rows)
 
 
@@ -259,10 +260,12 @@ def net_benefit_influence(
     scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
 ) -> Influence:
     """Return the influence on the net benefit: the contribution of a row minus the mean."""
-    flagged = _predicted_positive(scores, t)
+    is_predicted_positive = _predicted_positive(scores, t)
     mean = net_benefit_at(scores, positives, negatives, t)
-    benefit = {True: 1.0, False: -_threshold_odds(t)}
-    return Influence(len(scores), lambda indices, y: flagged[indices] * benefit[y] - mean)
+    class_benefit = {True: 1.0, False: -_threshold_odds(t)}
+    return Influence(
+        len(scores), lambda indices, y: is_predicted_positive[indices] * class_benefit[y] - mean
+    )
 
 
 def standardised_influence(
@@ -283,13 +286,16 @@ def avoided_influence(
     scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
 ) -> Influence:
     """Return the influence on interventions avoided: the contribution of a row minus the mean."""
-    cleared = ~_predicted_positive(scores, t)
+    is_predicted_negative = ~_predicted_positive(scores, t)
     mean = interventions_avoided(scores, positives, negatives, t)
-    avoided = {True: -100 * float(divide(1.0, _threshold_odds(t, 0.0))), False: 100.0}
-    return Influence(len(scores), lambda indices, y: cleared[indices] * avoided[y] - mean)
+    class_benefit = {True: -100 * float(divide(1.0, _threshold_odds(t, 0.0))), False: 100.0}
+    return Influence(
+        len(scores), lambda indices, y: is_predicted_negative[indices] * class_benefit[y] - mean
+    )
 
 
 def _predicted_positive(scores: Counts, t: float) -> Bools:
+    """Return whether scores reach the threshold; ValueError for one outside 0..1."""
     if not 0 <= t <= 1:
         raise ValueError(f"the threshold {t:g} is not between 0 and 1")
     return np.asarray(check_probabilities(scores) >= t)
@@ -301,9 +307,9 @@ def _prevalence(positives: Counts, negatives: Counts) -> Floats:
     return divide(np.where(p > 0, p, np.nan), p + n)
 
 
-def _threshold_odds(t: float, above: float = -1.0) -> float:
-    """Return t / (1 - t), the weight of a false positive; NaN at t = 1, and unless t > `above`."""
-    return t / (1 - t) if above < t < 1 else np.nan
+def _threshold_odds(t: float, low: float = -1.0) -> float:
+    """Return t / (1 - t), the weight of a false positive; NaN at t = 1, and unless t > `low`."""
+    return t / (1 - t) if low < t < 1 else np.nan
 
 
 _UNDEFINED = ("too_few_rows", "certain_threshold")

@@ -81,18 +81,18 @@ def macro_stem(name: str) -> str | None:
 
     It is the value of the measure with more than two classes.
     """
-    if multiclass := re.fullmatch(r"multiclass_(f1|precision|specificity|jaccard)\w*", name):
-        return multiclass[1]
-    parts = re.fullmatch(_AVERAGED, name)
-    if parts is None or "macro" not in (parts["first"], parts["last"]):
+    if multiclass_match := re.fullmatch(r"multiclass_(f1|precision|specificity|jaccard)\w*", name):
+        return multiclass_match[1]
+    name_parts = re.fullmatch(_AVERAGED, name)
+    if name_parts is None or "macro" not in (name_parts["first"], name_parts["last"]):
         return None
-    return parts["of"] or parts["name"]
+    return name_parts["of"] or name_parts["name"]
 
 
 def missing_measure(name: str) -> tuple[str, str] | None:
     """Return why a name of another program has no measure, and the remedy; None for others."""
-    if negated := re.fullmatch(r"(?:.*_)?neg_(\w+)", name):
-        loss = negated[1]
+    if negated_match := re.fullmatch(r"(?:.*_)?neg_(\w+)", name):
+        loss = negated_match[1]
         if loss in MISSING:
             return "is not available", MISSING[loss]
         remedy = f"{_USE}{loss}{END}, and turn the sign and the side of a limit"
@@ -104,15 +104,15 @@ def missing_measure(name: str) -> tuple[str, str] | None:
         )
     if name in MISSING:
         return "is not available", MISSING[name]
-    parts = re.fullmatch(_AVERAGED, name)
-    if parts is None and macro_stem(name) is None:
+    name_parts = re.fullmatch(_AVERAGED, name)
+    if name_parts is None and macro_stem(name) is None:
         return None
     stem = macro_stem(name)
     if stem is not None:
         remedy = f"with more than two classes {stem} is the macro average; with two it is of the "
         return "is not available for two classes", f"{remedy}positive class"
-    assert parts is not None
-    stem = parts["of"] or parts["name"]
+    assert name_parts is not None
+    stem = name_parts["of"] or name_parts["name"]
     return "is not available", f"{_USE}{stem}{END}, which lists the averages over classes"
 
 
@@ -125,43 +125,52 @@ def typing_error_of(name: str, names: Iterable[str]) -> str | None:
     Words between underscores differ by one letter at most, or two in long words, and short words
     by none: `fpr` is no typing error of `fnr`.
     """
-    words = re.split("[_@]", name)
+    name_words = re.split("[_@]", name)
     distances = {}
     for candidate in names:
-        distance = _typing_distance(words, re.split("[_@]", candidate))
+        distance = _typing_distance(name_words, re.split("[_@]", candidate))
         if candidate.replace("_", "") == name.replace("_", ""):
             distance = 0
         if distance is not None:
             distances[candidate] = distance
-    smallest = min(distances.values(), default=None)
-    closest = [candidate for candidate, distance in distances.items() if distance == smallest]
-    return closest[0] if len(closest) == 1 else None
+    smallest_distance = min(distances.values(), default=None)
+    closest_names = [
+        candidate for candidate, distance in distances.items() if distance == smallest_distance
+    ]
+    return closest_names[0] if len(closest_names) == 1 else None
 
 
-def _typing_distance(words: list[str], candidate_words: list[str]) -> int | None:
+def _typing_distance(name_words: list[str], candidate_words: list[str]) -> int | None:
     """Return the number of wrong letters; None if some word is another one."""
-    if len(words) != len(candidate_words):
+    if len(name_words) != len(candidate_words):
         return None
-    total = 0
-    for word, candidate in zip(words, candidate_words, strict=True):
-        size = min(len(word), len(candidate))
-        allowed = 2 if size >= VERY_LONG else 1 if size >= LONG else 0
+    total_distance = 0
+    for word, candidate in zip(name_words, candidate_words, strict=True):
+        shorter_length = min(len(word), len(candidate))
+        allowed_distance = 2 if shorter_length >= VERY_LONG else 1 if shorter_length >= LONG else 0
         distance = _edit_distance(word, candidate)
-        if distance > allowed:
+        if distance > allowed_distance:
             return None
-        total += distance
-    return total
+        total_distance += distance
+    return total_distance
 
 
 def _edit_distance(word: str, candidate: str) -> int:
-    """Return the least number of letters to add, leave out, replace or exchange (neighbours)."""
-    rows = [list(range(len(candidate) + 1))]
+    """Return the least number of letters to add, leave out, replace or exchange (neighbours).
+
+    By rows of distances from the beginnings of the word to those of the candidate.
+    """
+    distance_rows = [list(range(len(candidate) + 1))]
     for i, letter in enumerate(word, start=1):
-        row = [i]
-        for j, target in enumerate(candidate, start=1):
-            costs = [rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (letter != target)]
-            if i > 1 and j > 1 and letter == candidate[j - 2] and word[i - 2] == target:
-                costs.append(rows[-2][j - 2] + 1)
-            row.append(min(costs))
-        rows.append(row)
-    return rows[-1][-1]
+        distances = [i]
+        for j, candidate_letter in enumerate(candidate, start=1):
+            costs = [
+                distance_rows[-1][j] + 1,
+                distances[-1] + 1,
+                distance_rows[-1][j - 1] + (letter != candidate_letter),
+            ]
+            if i > 1 and j > 1 and letter == candidate[j - 2] and word[i - 2] == candidate_letter:
+                costs.append(distance_rows[-2][j - 2] + 1)
+            distances.append(min(costs))
+        distance_rows.append(distances)
+    return distance_rows[-1][-1]

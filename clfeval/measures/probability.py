@@ -18,23 +18,23 @@ MIN_PROBABILITY = 2.0**-52  # smaller ones, of the truth or of either class, cou
 
 def distinct_starts(scores: Counts) -> Ints:
     """Return the start index of each distinct score, (d,); ValueError unless scores ascend."""
-    column = np.asarray(scores)
-    if not (column[1:] >= column[:-1]).all():
+    score_array = np.asarray(scores)
+    if not (score_array[1:] >= score_array[:-1]).all():
         raise ValueError("scores must be sorted, ascending")
-    is_start = np.ones(len(column), bool)
-    np.greater(column[1:], column[:-1], out=is_start[1:])
+    is_start = np.ones(len(score_array), bool)
+    np.greater(score_array[1:], score_array[:-1], out=is_start[1:])
     return np.flatnonzero(is_start)
 
 
 def sum_at_scores(scores: Counts, *counts: Counts) -> tuple[Counts, Counts, Any]:
     """Return the counts summed over equal scores, and the number type of the sums."""
     pos, neg = map(np.asarray, counts)
-    kind: Any = np.float64 if "f" in (pos.dtype.kind, neg.dtype.kind) else np.int64
+    number_type: Any = np.float64 if "f" in (pos.dtype.kind, neg.dtype.kind) else np.int64
     if not (np.asarray(scores)[1:] > np.asarray(scores)[:-1]).all():
         starts = distinct_starts(scores)
-        pos = np.add.reduceat(pos, starts, axis=-1, dtype=kind)
-        neg = np.add.reduceat(neg, starts, axis=-1, dtype=kind)
-    return pos, neg, kind
+        pos = np.add.reduceat(pos, starts, axis=-1, dtype=number_type)
+        neg = np.add.reduceat(neg, starts, axis=-1, dtype=number_type)
+    return pos, neg, number_type
 
 
 def sum_of_products(a: Counts, b: Counts, kind: type[np.number[Any]]) -> Counts:
@@ -78,8 +78,8 @@ _SAMPLED = 2**10  # scores whose mean loss is near that of all
 
 def clipped_weight(p: ArrayLike, truth: ArrayLike, n: Counts) -> Counts:
     """Return the number, or weight, of rows with a true-class probability below 2**-52, (...)."""
-    of_truth = np.where(np.asarray(truth, bool), p, 1 - np.asarray(p, np.float64))
-    return np.asarray(n[..., of_truth < MIN_PROBABILITY].sum(axis=-1))
+    true_class_p = np.where(np.asarray(truth, bool), p, 1 - np.asarray(p, np.float64))
+    return np.asarray(n[..., true_class_p < MIN_PROBABILITY].sum(axis=-1))
 
 
 def squared_errors(p: ArrayLike, truth: ArrayLike) -> Floats:
@@ -139,22 +139,23 @@ def mean_class_loss(loss: Loss, scores: Counts, positives: Counts, negatives: Co
     """
     if np.ndim(positives) == 1 and len(scores) > _SAMPLED:
         sums = loss_sums(loss, scores, positives, negatives)
-        return divide((sums[:, 1] + sums[:, 5] * sums[:, 0]).sum(), sums[:, 0].sum())
-    total: Any = 0.0
+        rows, deviations, centres = sums[:, 0], sums[:, 1], sums[:, 5]
+        return divide((deviations + centres * rows).sum(), rows.sum())
+    loss_total: Any = 0.0
     for start in range(0, len(scores), _BLOCK):
         block = slice(start, start + _BLOCK)
         for y, n in ((True, positives), (False, negatives)):
-            total = total + (n[..., block] * loss(scores[block], y)).sum(axis=-1)
-    return divide(total, np.sum(class_totals(positives, negatives), axis=0))
+            loss_total = loss_total + (n[..., block] * loss(scores[block], y)).sum(axis=-1)
+    return divide(loss_total, np.sum(class_totals(positives, negatives), axis=0))
 
 
 def mean_loss_influence(
     loss: Loss, scores: Counts, positives: Counts, negatives: Counts
 ) -> Influence:
     """Return the influence on the mean of a loss: the loss less its mean."""
-    counts = scores, positives, negatives
-    mean = mean_class_loss(loss, *counts)
-    return loss_influence(loss, counts, 1.0, -mean, -mean)
+    scores_and_counts = scores, positives, negatives
+    mean = mean_class_loss(loss, *scores_and_counts)
+    return loss_influence(loss, scores_and_counts, 1.0, -mean, -mean)
 
 
 def loss_influence(
@@ -189,28 +190,32 @@ def loss_sums(loss: Loss, scores: Counts, positives: Counts, negatives: Counts) 
     Of each class, positives first; positives and negatives (m,).
     """
     sums = np.zeros((2, 6))
-    sample = slice(None, None, 1 + len(scores) // _SAMPLED)
-    for row, y, n in zip(sums, (True, False), (positives, negatives), strict=True):
-        row[5] = np.nan_to_num(mean_loss(loss(scores[sample], y), n[sample]))
+    sample_slice = slice(None, None, 1 + len(scores) // _SAMPLED)
+    for class_sums, y, n in zip(sums, (True, False), (positives, negatives), strict=True):
+        class_sums[5] = np.nan_to_num(mean_loss(loss(scores[sample_slice], y), n[sample_slice]))
         for start in range(0, len(scores), _BLOCK):
             block = slice(start, start + _BLOCK)
-            present = np.flatnonzero(n[block] > 0)
-            deviations = np.subtract(loss(scores[block].take(present), y), row[5])
-            weighed = n[block].take(present).astype(np.float64)
-            row[0] += weighed.sum()
+            indices_with_rows = np.flatnonzero(n[block] > 0)
+            deviations = np.subtract(loss(scores[block].take(indices_with_rows), y), class_sums[5])
+            weighted_powers = n[block].take(indices_with_rows).astype(np.float64)
+            class_sums[0] += weighted_powers.sum()
             for k in range(1, 5):
-                weighed *= deviations
-                row[k] += weighed.sum()
+                weighted_powers *= deviations
+                class_sums[k] += weighted_powers.sum()
     return sums
 
 
 def loss_powers(loss: Loss, counts: Sequence[Counts], slope: Number, *shifts: Number) -> Floats:
-    """Return the sums over rows of (slope loss + shift)^k, k 0 to 4, by class, (2, 5)."""
-    sides = zip(loss_sums(loss, *counts), shifts, strict=True)
+    """Return the sums over rows of (slope loss + shift)^k, k 0 to 4, by class, (2, 5).
+
+    counts: scores, positives and negatives, (m,) each; shifts: of positives and of negatives.
+    """
+    sums_and_shifts = zip(loss_sums(loss, *counts), shifts, strict=True)
+    # the sums are those of losses less class_sums[5]
     return np.array(
         [
-            [sum_of_powers(k, slope * row[5] + shift, slope, row) for k in range(5)]
-            for row, shift in sides
+            [sum_of_powers(k, slope * class_sums[5] + shift, slope, class_sums) for k in range(5)]
+            for class_sums, shift in sums_and_shifts
         ]
     )
 
@@ -228,9 +233,12 @@ def brier_of_share(share: Floats | float) -> tuple[Floats, Floats]:
 def log_loss_of_share(share: Floats | float) -> tuple[Floats, Floats]:
     """Return the log loss of always forecasting the share, 0 at 0 and 1, and its slope in it."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        parts = [np.where(x > 0, x * np.log(x), 0.0) for x in (share, np.subtract(1, share))]
+        negated_losses = [
+            np.where(x > 0, x * np.log(x), 0.0) for x in (share, np.subtract(1, share))
+        ]
         slope = np.log1p(-np.asarray(share)) - np.log(share)
-    return np.asarray(0.0 - (parts[0] + parts[1])), np.asarray(slope)
+    of_positives, of_negatives = negated_losses
+    return np.asarray(0.0 - (of_positives + of_negatives)), np.asarray(slope)
 
 
 Prior = Callable[[Any], tuple[Floats, Floats]]  # a loss of a forecast share, and its slope
@@ -246,10 +254,10 @@ def skill_score(
     Source: Murphy 1988, Monthly Weather Review 116:2417; scikit-learn's `d2_log_loss_score`.
     """
     p, n = class_totals(positives, negatives)
-    reference, _ = prior(divide(p, p + n))
+    reference_loss, _ = prior(divide(p, p + n))
     has_both_classes = (p > 0) & (n > 0)
     mean = mean_class_loss(loss, scores, positives, negatives)
-    return np.asarray(1 - divide(mean, np.where(has_both_classes, reference, np.nan)))
+    return np.asarray(1 - divide(mean, np.where(has_both_classes, reference_loss, np.nan)))
 
 
 def skill_score_influence(
@@ -261,11 +269,13 @@ def skill_score_influence(
     share o of positives. NaN without rows of both classes.
     """
     p, n = class_totals(positives, negatives)
-    share = np.where((p > 0) & (n > 0), divide(p, p + n), np.nan)
-    reference, slope = prior(share)
+    prevalence = np.where((p > 0) & (n > 0), divide(p, p + n), np.nan)
+    reference_loss, slope = prior(prevalence)
     mean = mean_class_loss(loss, scores, positives, negatives)
-    shifts = [mean + divide(mean, reference) * slope * (y - share) for y in (True, False)]
-    return loss_influence(loss, (scores, positives, negatives), *divide([-1, *shifts], reference))
+    shifts = [mean + divide(mean, reference_loss) * slope * (y - prevalence) for y in (True, False)]
+    return loss_influence(
+        loss, (scores, positives, negatives), *divide([-1, *shifts], reference_loss)
+    )
 
 
 _BRIER = "Brier 1950, Monthly Weather Review 78:1"

@@ -35,20 +35,23 @@ def roc_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     Source: Hanley and McNeil 1982, Radiology 143:29; ties by Bamber 1975, Journal of Mathematical
     Psychology 12:387.
     """
-    pos, neg, kind = sum_at_scores(scores, positives, negatives)
-    pairs = 2.0 * pos.sum(axis=-1) * neg.sum(axis=-1)
-    if kind is np.int64 and np.max(pairs, initial=0.0) >= 2.0**63:
+    pos, neg, number_type = sum_at_scores(scores, positives, negatives)
+    twice_pairs = 2.0 * pos.sum(axis=-1) * neg.sum(axis=-1)
+    if number_type is np.int64 and np.max(twice_pairs, initial=0.0) >= 2.0**63:
         # the pairs exceed 64 bits; a perfect ranking must still lose exactly 0 of them
-        up_to = neg.cumsum(axis=-1, dtype=kind)
-        above = neg.sum(axis=-1, dtype=kind, keepdims=True) - up_to
-        tied, won, lost = (
+        negatives_up_to = neg.cumsum(axis=-1, dtype=number_type)
+        negatives_above = neg.sum(axis=-1, dtype=number_type, keepdims=True) - negatives_up_to
+        tied_pairs, won_pairs, lost_pairs = (
             sum_of_products(pos, negatives_at.astype(np.float64), np.float64)
-            for negatives_at in (neg, up_to - neg, above)
+            for negatives_at in (neg, negatives_up_to - neg, negatives_above)
         )
-        return bounded_share(2 * won + tied, 2 * (won + tied + lost))
-    up_to = running_sums(pos, neg)[1, 1:] if pos.ndim == 1 else neg.cumsum(axis=-1, dtype=kind)
-    won = 2 * sum_of_products(pos, up_to, kind) - sum_of_products(pos, neg, kind)
-    return bounded_share(won, pairs)
+        return bounded_share(2 * won_pairs + tied_pairs, 2 * (won_pairs + tied_pairs + lost_pairs))
+    negatives_up_to = (
+        running_sums(pos, neg)[1, 1:] if pos.ndim == 1 else neg.cumsum(axis=-1, dtype=number_type)
+    )
+    pairs_up_to = sum_of_products(pos, negatives_up_to, number_type)  # tied ones too
+    tied_pairs = sum_of_products(pos, neg, number_type)
+    return bounded_share(2 * pairs_up_to - tied_pairs, twice_pairs)
 
 
 def average_precision(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -60,11 +63,13 @@ def average_precision(scores: Counts, positives: Counts, negatives: Counts) -> F
     """
     pos, neg, _ = sum_at_scores(scores, positives, negatives)
     pos, neg = pos[..., ::-1], neg[..., ::-1]
-    hits = pos.cumsum(axis=-1, dtype=np.float64)
-    flagged = neg.cumsum(axis=-1, dtype=np.float64)
-    flagged += hits
+    true_positives = pos.cumsum(axis=-1, dtype=np.float64)
+    predicted_positives = neg.cumsum(axis=-1, dtype=np.float64)
+    predicted_positives += true_positives
     # scores above the first resampled row have neither precision nor new recall
-    precision = np.divide(hits, flagged, out=hits, where=flagged > 0)
+    precision = np.divide(
+        true_positives, predicted_positives, out=true_positives, where=predicted_positives > 0
+    )
     precision *= pos
     # summed in the same way, so that a perfect ranking has exactly 1
     return bounded_share(precision.sum(axis=-1), (pos * 1.0).sum(axis=-1))
@@ -76,11 +81,13 @@ def ks(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     NaN without positives or without negatives.
     Source: Conover 1999, Practical Nonparametric Statistics, section 6.3.
     """
-    pos, neg, kind = sum_at_scores(scores, positives, negatives)
-    p, n = (counts.sum(axis=-1, dtype=kind).astype(np.float64) for counts in (pos, neg))
-    difference = pos.cumsum(axis=-1, dtype=kind) * n[..., None]
-    difference -= neg.cumsum(axis=-1, dtype=kind) * p[..., None]
-    return bounded_share(np.abs(difference, out=difference).max(axis=-1, initial=0.0), p * n)
+    pos, neg, number_type = sum_at_scores(scores, positives, negatives)
+    p, n = (counts.sum(axis=-1, dtype=number_type).astype(np.float64) for counts in (pos, neg))
+    scaled_difference = pos.cumsum(axis=-1, dtype=number_type) * n[..., None]
+    scaled_difference -= neg.cumsum(axis=-1, dtype=number_type) * p[..., None]
+    return bounded_share(
+        np.abs(scaled_difference, out=scaled_difference).max(axis=-1, initial=0.0), p * n
+    )
 
 
 def pr_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -93,11 +100,16 @@ def pr_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     Goadrich 2006, ICML 23:233, on the interpolation.
     """
     pos, neg, _ = sum_at_scores(scores, positives, negatives)
-    hits = _from_above(pos)
-    flagged = _from_above(pos + neg)
-    precision = np.divide(hits, flagged, out=np.ones_like(hits), where=flagged > 0)
-    area = (pos * (precision + _next_higher(precision, 1.0))).sum(axis=-1)
-    return bounded_share(area, 2.0 * pos.sum(axis=-1, dtype=np.float64))
+    true_positives = _from_above(pos)
+    predicted_positives = _from_above(pos + neg)
+    precision = np.divide(
+        true_positives,
+        predicted_positives,
+        out=np.ones_like(true_positives),
+        where=predicted_positives > 0,
+    )
+    twice_area = (pos * (precision + _next_higher(precision, 1.0))).sum(axis=-1)
+    return bounded_share(twice_area, 2.0 * pos.sum(axis=-1, dtype=np.float64))
 
 
 def partial_auc(
@@ -117,23 +129,26 @@ def partial_auc(
         raise ValueError(f"{low:g} to {high:g} is not a range between 0 and 1")
     pos, neg, _ = sum_at_scores(scores, positives, negatives)
     p, n = class_totals(pos, neg)
-    top = divide(_from_above(pos), p[..., None])
-    right = divide(_from_above(neg), n[..., None])
-    area = _area_within(right, top, low, high)
+    tpr = divide(_from_above(pos), p[..., None])
+    point_fpr = divide(_from_above(neg), n[..., None])
+    area = _area_within(point_fpr, tpr, low, high)
     chance = (high**2 - low**2) / 2
     return np.asarray((1 + (area - chance) / (high - low - chance)) / 2)
 
 
-def _area_within(right: Floats, top: Floats, low: float, high: float) -> Floats:
+def _area_within(fpr: Floats, tpr: Floats, low: float, high: float) -> Floats:
     """Return the area (...) below lines that join ROC points (..., m), of FPR from low to high."""
-    bottom = _next_higher(top, 0.0)
-    left = _next_higher(right, 0.0)
-    start = np.clip(left, low, high)
-    stop = np.clip(right, low, high)
-    slope = np.divide(top - bottom, right - left, out=np.zeros_like(top), where=right > left)
-    start_height = bottom + slope * (start - left)
-    stop_height = bottom + slope * (stop - left)
-    return np.asarray(((stop - start) * (start_height + stop_height) / 2).sum(axis=-1))
+    # each line joins a point to the one at the next higher score
+    lower_tpr = _next_higher(tpr, 0.0)
+    lower_fpr = _next_higher(fpr, 0.0)
+    start_fpr = np.clip(lower_fpr, low, high)
+    stop_fpr = np.clip(fpr, low, high)
+    slope = np.divide(
+        tpr - lower_tpr, fpr - lower_fpr, out=np.zeros_like(tpr), where=fpr > lower_fpr
+    )
+    start_tpr = lower_tpr + slope * (start_fpr - lower_fpr)
+    stop_tpr = lower_tpr + slope * (stop_fpr - lower_fpr)
+    return np.asarray(((stop_fpr - start_fpr) * (start_tpr + stop_tpr) / 2).sum(axis=-1))
 
 
 def auprg(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -152,24 +167,25 @@ def auprg(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     higher_fp = _next_higher(fp, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         start_tp = np.maximum(higher_tp, p * p / (p + n))  # where the recall gain is 0
-        fraction = np.where(tp > higher_tp, (start_tp - higher_tp) / (tp - higher_tp), 0.0)
-        start_fp = higher_fp + fraction * (fp - higher_fp)
-        gain_sum = (1 - p / n * fp / tp) + (1 - p / n * start_fp / start_tp)
-        recall = p / n * p * (1 / start_tp - 1 / tp)
-        area = np.where(tp > start_tp, recall * gain_sum / 2, 0.0).sum(axis=-1)
+        line_fraction = np.where(tp > higher_tp, (start_tp - higher_tp) / (tp - higher_tp), 0.0)
+        start_fp = higher_fp + line_fraction * (fp - higher_fp)
+        precision_gain_sum = (1 - p / n * fp / tp) + (1 - p / n * start_fp / start_tp)
+        recall_gain_width = p / n * p * (1 / start_tp - 1 / tp)
+        area = np.where(tp > start_tp, recall_gain_width * precision_gain_sum / 2, 0.0).sum(axis=-1)
     # rounded sums for a perfect ranking may exceed 1 by a last digit
     return np.where((p * n)[..., 0] > 0, np.minimum(area, 1.0), np.nan)
 
 
 def _from_above(counts: Counts) -> Floats:
     """Return the number of rows with at least each score, along the last axis."""
-    total = counts[..., ::-1].cumsum(axis=-1)  # integers take a tenth of the time of floats
-    return np.asarray(total[..., ::-1], np.float64)
+    # integers take a tenth of the time of floats
+    descending_total = counts[..., ::-1].cumsum(axis=-1)
+    return np.asarray(descending_total[..., ::-1], np.float64)
 
 
-def _next_higher(values: Floats, beyond: float) -> Floats:
-    """Return the value at the next higher score; `beyond` at the highest."""
-    shifted = np.full_like(values, beyond)
+def _next_higher(values: Floats, highest_value: float) -> Floats:
+    """Return the value at the next higher score; `highest_value` at the highest."""
+    shifted = np.full_like(values, highest_value)
     shifted[..., :-1] = values[..., 1:]
     return shifted
 
@@ -194,10 +210,10 @@ def roc_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> I
         if positions is not None:
             indices = positions[indices]
         if y:
-            share = divide(neg_below[indices] + neg[indices] / 2, n)
+            won_share = divide(neg_below[indices] + neg[indices] / 2, n)
         else:
-            share = divide(p - pos_below[indices] - pos[indices] / 2, p)
-        return np.asarray((share - area) * inverse_shares[y])
+            won_share = divide(p - pos_below[indices] - pos[indices] / 2, p)
+        return np.asarray((won_share - area) * inverse_shares[y])
 
     return Influence(len(scores), values_at)
 
@@ -227,26 +243,38 @@ def average_precision_influence(
     p, n = class_totals(pos, neg)
     if not p:
         return Influence.from_arrays(*np.full((2, len(np.asarray(scores))), np.nan))
-    hits = _from_above(pos)
-    flagged = _from_above(pos + neg)
-    precision = np.divide(hits, flagged, out=np.ones_like(hits), where=flagged > 0)
+    true_positives = _from_above(pos)
+    predicted_positives = _from_above(pos + neg)
+    precision = np.divide(
+        true_positives,
+        predicted_positives,
+        out=np.ones_like(true_positives),
+        where=predicted_positives > 0,
+    )
     influence = np.zeros((2, len(pos)))
-    value = np.zeros(())
+    mean_precision = np.zeros(())
     for weight, step in parts:
-        share = precision
-        rows = flagged
+        step_precision = precision
+        step_rows = predicted_positives
         if step:
-            share = _next_higher(precision, 1.0)
-            rows = _next_higher(flagged, 0.0)
-        value = value + weight * (pos * share).sum() / p
+            step_precision = _next_higher(precision, 1.0)
+            step_rows = _next_higher(predicted_positives, 0.0)
+        mean_precision = mean_precision + weight * (pos * step_precision).sum() / p
         # the contribution of each score up to that of a row
-        odds = np.divide(pos, rows, out=np.zeros_like(rows), where=rows > 0)
-        up_to = np.array([(odds * (1 - share)).cumsum(), (-odds * share).cumsum()])
+        positive_shares = np.divide(
+            pos, step_rows, out=np.zeros_like(step_rows), where=step_rows > 0
+        )
+        contributions = np.array(
+            [
+                (positive_shares * (1 - step_precision)).cumsum(),
+                (-positive_shares * step_precision).cumsum(),
+            ]
+        )
         if step:
-            up_to = np.concatenate([np.zeros((2, 1)), up_to[:, :-1]], axis=1)
-        influence += weight * up_to
-        influence[0] += weight * share
-    influence[0] -= value
+            contributions = np.concatenate([np.zeros((2, 1)), contributions[:, :-1]], axis=1)
+        influence += weight * contributions
+        influence[0] += weight * step_precision
+    influence[0] -= mean_precision
     return Influence.from_arrays(*((p + n) / p * influence[:, score_positions(scores)]))
 
 
@@ -267,8 +295,8 @@ def recall_at_k(
     Source: Jarvelin and Kekalainen 2002, ACM TOIS 20:422, cumulative gain; the ties: McSherry and
     Najork 2008, ECIR 30:414.
     """
-    hits, _ = _positives_in_top_k(scores, positives, negatives, k, row)
-    return bounded_share(hits, class_totals(positives, negatives)[0])
+    true_positives, _ = _positives_in_top_k(scores, positives, negatives, k, row)
+    return bounded_share(true_positives, class_totals(positives, negatives)[0])
 
 
 def precision_at_k(
@@ -301,15 +329,17 @@ def _positives_in_top_k(
     if not k > 0:
         raise ValueError(f"k {k:g} is not above 0")
     pos, neg, _ = sum_at_scores(scores, positives, negatives)
-    descending = pos[..., ::-1] * 1.0
-    n = (pos[..., ::-1] + neg[..., ::-1]) * 1.0
-    rows = n.sum(axis=-1)
-    top = k * rows if k <= 1 else np.where(rows >= k * row, k * row, np.nan)
-    above = n.cumsum(axis=-1) - n
+    descending_pos = pos[..., ::-1] * 1.0
+    rows_at_scores = (pos[..., ::-1] + neg[..., ::-1]) * 1.0
+    total_rows = rows_at_scores.sum(axis=-1)
+    top_rows = k * total_rows if k <= 1 else np.where(total_rows >= k * row, k * row, np.nan)
+    rows_above = rows_at_scores.cumsum(axis=-1) - rows_at_scores
     with np.errstate(invalid="ignore"):
-        included = np.clip(top[..., None] - above, 0, n)
-    share = np.divide(included, n, out=np.zeros_like(n), where=n > 0)
-    return np.asarray((descending * share).sum(axis=-1)), np.asarray(top)
+        included_rows = np.clip(top_rows[..., None] - rows_above, 0, rows_at_scores)
+    included_shares = np.divide(
+        included_rows, rows_at_scores, out=np.zeros_like(rows_at_scores), where=rows_at_scores > 0
+    )
+    return np.asarray((descending_pos * included_shares).sum(axis=-1)), np.asarray(top_rows)
 
 
 _TIES = "Jarvelin and Kekalainen 2002, ACM TOIS 20:422"

@@ -192,13 +192,13 @@ REASONS: Mapping[str, Callable[[Any], Bools]] = {
 def undefined_reason(undefined: Sequence[str], table: object) -> str:
     """Return why a measure of one 2 x 2 table is undefined: the first reason that applies."""
     unknown_tn = table is not None and bool(REASONS[NO_TN](table))
-    possible = (*undefined[:-1], NO_TN) if unknown_tn else undefined[:-1]
-    return next((reason for reason in possible if REASONS[reason](table)), undefined[-1])
+    possible_reasons = (*undefined[:-1], NO_TN) if unknown_tn else undefined[:-1]
+    return next((reason for reason in possible_reasons if REASONS[reason](table)), undefined[-1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
-    """A parameter: its meaning, range and default; without a default it must be given.
+    """A parameter: its meaning (words), range and default; without a default it must be given.
 
     includes: whether the lower and the upper end of the range belong to it. integer: no fractions.
     pair: two of them, ascending.
@@ -214,20 +214,25 @@ class Parameter:
 
     def takes(self, value: float) -> bool:
         """Return whether a number lies in the range; False for NaN."""
-        above = value >= self.low if self.includes[0] else value > self.low
-        below = value <= self.high if self.includes[1] else value < self.high
-        return above and below and (not self.integer or value == int(value))
+        includes_low, includes_high = self.includes
+        is_high_enough = value >= self.low if includes_low else value > self.low
+        is_low_enough = value <= self.high if includes_high else value < self.high
+        return is_high_enough and is_low_enough and (not self.integer or value == int(value))
 
     @property
     def range(self) -> str:
         """The range in words."""
-        kind = "a whole number" if self.integer else "a number"
-        includes_low = self.includes[0]
+        number_noun = "a whole number" if self.integer else "a number"
+        includes_low, _ = self.includes
         if self.high == inf:
-            return f"{kind} from {self.low:g} up" if includes_low else f"{kind} above {self.low:g}"
+            return (
+                f"{number_noun} from {self.low:g} up"
+                if includes_low
+                else f"{number_noun} above {self.low:g}"
+            )
         if includes_low:
-            return f"{kind} from {self.low:g} to {self.high:g}"
-        return f"{kind} between {self.low:g} and {self.high:g}"
+            return f"{number_noun} from {self.low:g} to {self.high:g}"
+        return f"{number_noun} between {self.low:g} and {self.high:g}"
 
 
 PARAMETERS: Mapping[str, Parameter] = {
@@ -255,8 +260,12 @@ _TOP_CLASSES = Parameter("number of the most probable classes", 1, inf, 2, integ
 
 def parameters_of(measure: Measure) -> dict[str, Parameter]:
     """Return the parameters of a measure, of two classes or of more, by name."""
-    takes = (*measure.takes, *(() if measure.classes is None else measure.classes.takes))
-    names = (name for setting in takes for name in (STAKES if setting == "stakes" else (setting,)))
+    setting_names = (*measure.takes, *(() if measure.classes is None else measure.classes.takes))
+    names = (
+        name
+        for setting in setting_names
+        for name in (STAKES if setting == "stakes" else (setting,))
+    )
     parameters = {name: PARAMETERS[name] for name in names if name in PARAMETERS}
     if measure.id == "top_k_accuracy":
         parameters["k"] = _TOP_CLASSES
@@ -284,8 +293,10 @@ class Population:
     def from_prevalence(cls, prevalence: float, option: str = "--prevalence") -> Population:
         """Return the population with this share of positives; UsageError unless inside 0..1."""
         if not 0 < prevalence < 1:
-            lacks = "positives" if prevalence <= 0 else "negatives"
-            reason = f": the population would have no {lacks}" if prevalence in (0, 1) else ""
+            absent_class = "positives" if prevalence <= 0 else "negatives"
+            reason = (
+                f": the population would have no {absent_class}" if prevalence in (0, 1) else ""
+            )
             example = f"{OPTION}{option} 0.01{END}" if option == "--prevalence" else "0.01"
             hint = f"write {example} for 1 positive in 100"
             if 1 <= prevalence < 100:
@@ -308,12 +319,12 @@ class Population:
     @classmethod
     def from_odds(cls, text: str, option: str = "--prevalence") -> Population:
         """Return the population of `positives:negatives`; UsageError for other texts."""
-        left, colon, right = text.partition(":")
+        positives_text, colon, negatives_text = text.partition(":")
         odds_or_range = "1:100..1:1" if option == "--sweep" else "1:100"
         example = f"{OPTION}{option} {odds_or_range}{END}"
         try:
-            positives = float(left)
-            negatives = float(right)
+            positives = float(positives_text)
+            negatives = float(negatives_text)
         except ValueError:
             positives = negatives = nan
         if not colon or not (0 < positives < inf and 0 < negatives < inf):
@@ -322,12 +333,12 @@ class Population:
             )
             hint = f"write both numbers: {example} for 1 positive to 100 negatives"
             raise UsageError.new(message, "bad-odds", hint=hint)
-        odds = f"{left.strip()}:{right.strip()}"
+        odds = f"{positives_text.strip()}:{negatives_text.strip()}"
         total = positives + negatives
         prevalence = positives / total if total < inf else 1 / (1 + negatives / positives)
         if not 0 < prevalence < 1:
-            lacks = "positives" if prevalence <= 0 else "negatives"
-            message = f"{OPTION}{option}{END} {odds} rounds to a population without {lacks}"
+            absent_class = "positives" if prevalence <= 0 else "negatives"
+            message = f"{OPTION}{option}{END} {odds} rounds to a population without {absent_class}"
             raise UsageError.new(message, "bad-odds")
         return cls(prevalence, odds, positives / negatives)
 
@@ -336,9 +347,9 @@ class Population:
         """Return the population of a share (0.02, 2%, 1/50) or odds (1:49); else UsageError."""
         if ":" in text:
             return cls.from_odds(text, option)
-        number = text.strip().removesuffix("%")
+        number_text = text.strip().removesuffix("%")
         is_percent = text.strip().endswith("%")
-        numerator, slash, denominator = number.partition("/")
+        numerator, slash, denominator = number_text.partition("/")
         divisor = 100 if is_percent else 1
         try:
             share = float(numerator) / (float(denominator) if slash else 1.0) / divisor
@@ -351,16 +362,20 @@ class Population:
     @property
     def rough(self) -> str:
         """The odds with three digits, for sentences."""
-        larger = max(self.ratio, 1 / self.ratio)
-        text = f"{larger:.0f}" if larger >= 1000 else f"{larger:.3g}"
-        return f"1:{text}" if self.ratio <= 1 else f"{text}:1"
+        larger_ratio = max(self.ratio, 1 / self.ratio)
+        ratio_text = f"{larger_ratio:.0f}" if larger_ratio >= 1000 else f"{larger_ratio:.3g}"
+        return f"1:{ratio_text}" if self.ratio <= 1 else f"{ratio_text}:1"
 
 
 def _format_odds(ratio: float) -> str:
     """Return odds as text: six digits, 1 on the rarer side, no exponent up to a million."""
-    larger = max(ratio, 1 / ratio)
-    text = f"{larger:.0f}" if larger.is_integer() and larger < 1e15 else f"{larger:.6g}"
-    return f"1:{text}" if ratio <= 1 else f"{text}:1"
+    larger_ratio = max(ratio, 1 / ratio)
+    ratio_text = (
+        f"{larger_ratio:.0f}"
+        if larger_ratio.is_integer() and larger_ratio < 1e15
+        else f"{larger_ratio:.6g}"
+    )
+    return f"1:{ratio_text}" if ratio <= 1 else f"{ratio_text}:1"
 
 
 BALANCED = Population(0.5, "1:1", 1.0)

@@ -42,7 +42,8 @@ def recalibrated_loss(prior: Prior, scores: Counts, positives: Counts, negatives
     """
     shares = isotonic_values(check_probabilities(scores), positives, negatives)
     rows = positives + negatives
-    return divide((rows * prior(shares)[0]).sum(axis=-1), rows.sum(axis=-1))
+    losses, _ = prior(shares)
+    return divide((rows * losses).sum(axis=-1), rows.sum(axis=-1))
 
 
 def uncertainty(prior: Prior, scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -52,7 +53,8 @@ def uncertainty(prior: Prior, scores: Counts, positives: Counts, negatives: Coun
     """
     check_probabilities(scores)
     p, n = class_totals(positives, negatives)
-    return np.where(p + n > 0, prior(divide(p, p + n))[0], np.nan)
+    loss, _ = prior(divide(p, p + n))
+    return np.where(p + n > 0, loss, np.nan)
 
 
 def miscalibration(
@@ -72,8 +74,8 @@ def discrimination(prior: Prior, scores: Counts, positives: Counts, negatives: C
     Range: 0, without any rising relation of truth and score, to U, where scores separate the
     classes; biased upwards.
     """
-    constant = uncertainty(prior, scores, positives, negatives)
-    return np.asarray(constant - recalibrated_loss(prior, scores, positives, negatives))
+    constant_loss = uncertainty(prior, scores, positives, negatives)
+    return np.asarray(constant_loss - recalibrated_loss(prior, scores, positives, negatives))
 
 
 def uncertainty_influence(
@@ -81,10 +83,13 @@ def uncertainty_influence(
 ) -> Influence:
     """Return the influence on the uncertainty U(o): its slope in o, times y - o."""
     p, n = class_totals(positives, negatives)
-    share = divide(p, p + n)
-    slope = np.nan_to_num(prior(share)[1], posinf=0.0, neginf=0.0)  # of one class the error is 0
-    positive, negative = (np.full(len(scores), slope * (y - share)) for y in (1, 0))
-    return Influence.from_arrays(positive, negative)
+    prevalence = divide(p, p + n)
+    _, slope = prior(prevalence)
+    slope = np.nan_to_num(slope, posinf=0.0, neginf=0.0)  # of one class the error is 0
+    positive_influence, negative_influence = (
+        np.full(len(scores), slope * (y - prevalence)) for y in (1, 0)
+    )
+    return Influence.from_arrays(positive_influence, negative_influence)
 
 
 _CORP = "Dimitriadis, Gneiting and Jordan 2021, PNAS 118:e2016191118"
@@ -93,34 +98,37 @@ _FEW = ("too_few_rows",)
 
 
 def _parts(
-    name: str, title: str, loss: Loss, prior: Prior, share_loss: str, most: float
+    name: str, title: str, loss: Loss, prior: Prior, share_loss: str, largest_uncertainty: float
 ) -> tuple[Measure, ...]:
-    """Return the records of the three parts of a mean loss; most: the largest uncertainty."""
-    isotonic = f"{title} after isotonic recalibration"
-    settings: dict[str, Any] = {"needs": "probabilities", "undefined": _FEW}
+    """Return the records of the three parts of a mean loss.
+
+    share_loss: the formula of the loss of forecasting the share of positives.
+    """
+    isotonic_title = f"{title} after isotonic recalibration"
+    common_fields: dict[str, Any] = {"needs": "probabilities", "undefined": _FEW}
     return (
         Measure(
             f"{name}_miscalibration",
             f"{title} miscalibration",
             partial(miscalibration, loss, prior),
             interval="null",
-            formula=f"{title} - {isotonic}",
+            formula=f"{title} - {isotonic_title}",
             source=_CORP,
             best="min",
             high=inf if loss is log_losses else 1,
             caveat="biased upwards: compare it with its mean under perfect calibration",
-            **settings,
+            **common_fields,
         ),
         Measure(
             f"{name}_discrimination",
             f"{title} discrimination",
             partial(discrimination, prior),
             interval="none",
-            formula=f"{title} of the share of positives - {isotonic}",
+            formula=f"{title} of the share of positives - {isotonic_title}",
             source=_CORP,
-            high=most,
+            high=largest_uncertainty,
             caveat="biased upwards, most with few rows",
-            **settings,
+            **common_fields,
         ),
         Measure(
             f"{name}_uncertainty",
@@ -130,10 +138,10 @@ def _parts(
             formula=f"{share_loss}, o the share of positives",
             source=_MURPHY,
             best="min",
-            high=most,
+            high=largest_uncertainty,
             influence=partial(uncertainty_influence, prior),
             caveat="it depends on the rows only, not on the predictions",
-            **settings,
+            **common_fields,
         ),
     )
 

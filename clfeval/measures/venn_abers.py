@@ -55,14 +55,14 @@ class VennAbersCalibrator:
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Sequence[float]]) -> VennAbersCalibrator:
         """Build from the parameters of a file; ValueError for numbers that make no calibrator."""
-        if missing := [name for name in _PARAMETERS if name not in parameters]:
-            raise ValueError(f"{missing[0]} is missing")
+        if missing_names := [name for name in _PARAMETERS if name not in parameters]:
+            raise ValueError(f"{missing_names[0]} is missing")
         scores, low, high = (np.array(parameters[name], np.float64) for name in _PARAMETERS)
-        size = 2 * len(scores) + 1
+        place_count = 2 * len(scores) + 1
         if not (np.diff(check_probabilities(scores)) > 0).all():
             raise ValueError("scores do not rise from 0 to 1")
-        if low.shape != (size,) or high.shape != (size,):
-            raise ValueError(f"p0 and p1 are not {size} numbers each")
+        if low.shape != (place_count,) or high.shape != (place_count,):
+            raise ValueError(f"p0 and p1 are not {place_count} numbers each")
         limits = check_probabilities([low, high])
         if (np.diff(limits) < 0).any() or (low > high).any():
             raise ValueError("p0 and p1 do not rise, p0 below p1")
@@ -88,10 +88,10 @@ def fit_venn_abers(
         np.add.reduceat(negatives[has_rows], starts),
         row_weight=row_weight,
     )
-    changes = (np.diff(low) != 0) | (np.diff(high) != 0)
-    is_step = changes[::2] | changes[1::2]
-    positions = np.append(0, np.add.outer(2 * np.flatnonzero(is_step), (1, 2)))
-    return VennAbersCalibrator(x[starts][is_step], low[positions], high[positions])
+    is_change = (np.diff(low) != 0) | (np.diff(high) != 0)
+    is_step = is_change[::2] | is_change[1::2]
+    place_indices = np.append(0, np.add.outer(2 * np.flatnonzero(is_step), (1, 2)))
+    return VennAbersCalibrator(x[starts][is_step], low[place_indices], high[place_indices])
 
 
 def new_row_shares(
@@ -120,56 +120,65 @@ def _slopes_of_positive(
     positives: Counts, negatives: Counts, row_weight: float
 ) -> tuple[Floats, Floats]:
     """Return rise and run of p1 at each place, (2 m + 1,) each."""
-    rows, hits = ([0, *accumulate(part.tolist())] for part in (positives + negatives, positives))
-    positions, rises, runs = np.array(_lines_below(rows, hits, row_weight)).T
-    lengths = np.diff(positions, append=2 * len(rows) - 1).astype(np.int64)
+    running_rows, running_positives = (
+        [0, *accumulate(counts.tolist())] for counts in (positives + negatives, positives)
+    )
+    first_places, rises, runs = np.array(
+        _lines_below(running_rows, running_positives, row_weight)
+    ).T
+    lengths = np.diff(first_places, append=2 * len(running_rows) - 1).astype(np.int64)
     return np.repeat(rises, lengths), np.repeat(runs, lengths)
 
 
 def _lines_below(
-    rows: Sequence[float], hits: Sequence[float], row_weight: float
+    rows: Sequence[float], positives: Sequence[float], row_weight: float
 ) -> list[tuple[int, float, float]]:
     """Return the lines whose slope is p1: the first place of each, its rise and its run.
 
-    rows and hits (m + 1,): running rows and positives, as points. A line touches from below the
-    points left of the new row, and those right of it, which the new row moves. The next line starts
-    at the first point that lies below this one once it is on the left: at the latest the point that
-    this one touches on the right.
+    rows and positives (m + 1,): running rows and positives, the coordinates of points. A line
+    touches from below the points left of the new row, and those right of it, which the new row
+    moves. The next line starts at the first point that lies below this one once it is on the left:
+    at the latest the point that this one touches on the right.
     """
-    following = _following_vertices(rows, hits)
+    next_vertices = _following_vertices(rows, positives)
     lines: list[tuple[int, float, float]] = []
-    left = right = 0
+    left_point = right_point = 0
     while True:
-        run = rows[right] + row_weight - rows[left]
-        rise = hits[right] + row_weight - hits[left]
-        while vertex := following[right]:
-            longer = rows[vertex] + row_weight - rows[left]
-            higher = hits[vertex] + row_weight - hits[left]
-            if higher * run >= rise * longer:
+        run = rows[right_point] + row_weight - rows[left_point]
+        rise = positives[right_point] + row_weight - positives[left_point]
+        while vertex := next_vertices[right_point]:
+            longer_run = rows[vertex] + row_weight - rows[left_point]
+            higher_rise = positives[vertex] + row_weight - positives[left_point]
+            if higher_rise * run >= rise * longer_run:
                 break
-            right, run, rise = vertex, longer, higher
-        lines.append((2 * left, rise, run))
-        if right == left:
+            right_point, run, rise = vertex, longer_run, higher_rise
+        lines.append((2 * left_point, rise, run))
+        if right_point == left_point:
             return lines
-        start, left = left, left + 1
-        while left < right and (
-            (hits[left] - hits[start]) * run >= rise * (rows[left] - rows[start])
+        line_start, left_point = left_point, left_point + 1
+        while left_point < right_point and (
+            (positives[left_point] - positives[line_start]) * run
+            >= rise * (rows[left_point] - rows[line_start])
         ):
-            left += 1
+            left_point += 1
 
 
-def _following_vertices(rows: Sequence[float], hits: Sequence[float]) -> list[int]:
-    """Return, of each point, the next vertex of the lower hull of it and all later points.
+def _following_vertices(rows: Sequence[float], positives: Sequence[float]) -> list[int]:
+    """Return for each point the next vertex of the lower hull of it and all later points.
 
     0 after the last point.
     """
-    following = [0] * len(rows)
+    next_vertices = [0] * len(rows)
     for point in range(len(rows) - 2, -1, -1):
         vertex = point + 1
-        while next_vertex := following[vertex]:
-            product = (hits[vertex] - hits[point]) * (rows[next_vertex] - rows[vertex])
-            if product < (hits[next_vertex] - hits[vertex]) * (rows[vertex] - rows[point]):
+        while next_vertex := next_vertices[vertex]:
+            turn_product = (positives[vertex] - positives[point]) * (
+                rows[next_vertex] - rows[vertex]
+            )
+            if turn_product < (positives[next_vertex] - positives[vertex]) * (
+                rows[vertex] - rows[point]
+            ):
                 break
             vertex = next_vertex
-        following[point] = vertex
-    return following
+        next_vertices[point] = vertex
+    return next_vertices

@@ -31,7 +31,7 @@ from clfeval.measures.record import Measure
 from clfeval.methods.estimates import RANDOM, Cells, Design, Limits
 
 _BLOCK = 256  # score regions per block
-_TOGETHER = 32  # tables up to which one search for several measures takes less time
+_MOST_SEARCHED = 32  # tables up to which one search for several measures takes less time
 _UNIT = np.eye(4)
 _COUNTS = Confusion(_UNIT[0], _UNIT[1], _UNIT[2] - _UNIT[0], _UNIT[3] - _UNIT[1])
 
@@ -65,8 +65,8 @@ def measure_limits(  # noqa: PLR0913 - parameters of measures by name
     measure = CATALOG[name].with_settings(beta=beta, stakes=stakes)
     if measure.interval == "derived" and measure.base is not None and by is None:
         settings: dict[str, Any] = {"level": level, "design": design, "beta": beta}
-        base = (computed or {}).get(measure.base)
-        low, high = base or measure_limits(measure.base, cells, stakes=stakes, **settings)
+        base_limits = (computed or {}).get(measure.base)
+        low, high = base_limits or measure_limits(measure.base, cells, stakes=stakes, **settings)
         return measure.through(low), measure.through(high)
     method = by or measure.interval
     is_sampled = cells.sampled & (not measure.invariant)
@@ -77,12 +77,15 @@ def measure_limits(  # noqa: PLR0913 - parameters of measures by name
         limits[:, ~is_sampled] = _limits_at_known_ratio(
             measure, cells.select(~is_sampled), method, level, design
         )
-    sampled = cells.select(is_sampled)
-    exact = exact_limits(name, sampled, level=level, design=design, beta=beta)
-    if exact is None and design.totals == "fixed":
-        exact = _limits_at_known_ratio(measure, sampled, method, level, design)
-    limits[:, is_sampled] = exact or _ranges_over_sample([measure], sampled, level)[0]
-    return limits[0], limits[1]
+    sampled_cells = cells.select(is_sampled)
+    sampled_limits = exact_limits(name, sampled_cells, level=level, design=design, beta=beta)
+    if sampled_limits is None and design.totals == "fixed":
+        sampled_limits = _limits_at_known_ratio(measure, sampled_cells, method, level, design)
+    if sampled_limits is None:
+        (sampled_limits,) = _ranges_over_sample([measure], sampled_cells, level)
+    limits[:, is_sampled] = sampled_limits
+    lower, upper = limits
+    return lower, upper
 
 
 def search_ranges(
@@ -95,31 +98,32 @@ def search_ranges(
 ) -> dict[str, Limits]:
     """Return the limits of those of the measures that are ranges over a score region.
 
-    They are what `measure_limits` returns for each, by one search for all: it takes a third of the
-    time where there are few tables. None are returned where it would take more, or is impossible.
+    They are what `measure_limits` returns for each, by one search for all: this takes a third of
+    the time where there are few tables. Empty where it would take more, or is impossible.
     """
-    in_sample = cells.sampled.any()
-    is_mixed = in_sample != cells.sampled.all()
-    if cells.sums is not None or is_mixed or (in_sample and design.totals == "fixed"):
-        return {}  # with clusters each measure has effective counts of its own
-    if len(cells.tp) > _TOGETHER:
+    is_sampled = cells.sampled.any()
+    is_mixed = is_sampled != cells.sampled.all()
+    # with clusters each measure has effective counts of its own
+    if cells.sums is not None or is_mixed or (is_sampled and design.totals == "fixed"):
+        return {}
+    if len(cells.tp) > _MOST_SEARCHED:
         return {}
 
     def is_searched(measure: Measure) -> bool:
         if not by and measure.interval == "derived":
             return False
-        if not in_sample:
+        if not is_sampled:
             return (by or measure.interval) == "region"
         if measure.invariant or measure.share is not None:
             return False
         return exact_limits(measure.id, cells, level=level) is None
 
-    searched = [CATALOG[name] for name in names if is_searched(CATALOG[name])]
-    if not searched:
+    searched_measures = [CATALOG[name] for name in names if is_searched(CATALOG[name])]
+    if not searched_measures:
         return {}
-    search = _ranges_over_sample if in_sample else _ranges_over_rates
-    ids = (measure.id for measure in searched)
-    return dict(zip(ids, search(searched, cells, level), strict=True))
+    search = _ranges_over_sample if is_sampled else _ranges_over_rates
+    ids = (measure.id for measure in searched_measures)
+    return dict(zip(ids, search(searched_measures, cells, level), strict=True))
 
 
 def exact_limits(
@@ -139,25 +143,31 @@ def exact_limits(
     if measure.base is None or ("beta" in measure.takes and beta != 1):
         return None
     limits = exact_limits(measure.base, cells, level=level, design=design, beta=beta)
-    return limits and (measure.through(limits[0]), measure.through(limits[1]))
+    if limits is None:
+        return None
+    lower, upper = limits
+    return measure.through(lower), measure.through(upper)
 
 
 def effective_share_counts(measure: Measure, cells: Cells, level: float) -> tuple[Counts, Counts]:
     """Return the effective numerator and denominator of a share of rows."""
     assert measure.share is not None
-    k, n = measure.share(cells)
+    numerator, denominator = measure.share(cells)
     if cells.sums is None:
-        return k, n
+        return numerator, denominator
     # the share of unit counts shows which counts its numerator and denominator add up
     selections = (selection[None] for selection in measure.share(_COUNTS))
     divisor = share_divisor(
         cells.sums, cells.totals, *selections, level=level, largest=cells.largest
     )
-    return k / divisor, n / divisor
+    return numerator / divisor, denominator / divisor
 
 
 def share_degrees_of_freedom(measure: Measure, cells: Cells) -> Floats:
-    """Return those of a share of rows: effective clusters, or weights, of its whole less one."""
+    """Return the degrees of freedom of a share of rows, (m,).
+
+    The effective number of clusters, or weights, in its denominator, less one.
+    """
     assert measure.share is not None
     if cells.sums is None:
         return np.full(len(cells.tp), np.inf)
@@ -178,20 +188,24 @@ def _limits_at_known_ratio(
         cells = _effective_cells(measure, cells, level)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if method == "linear":
-            a, b, shift = measure.terms(cells.p, cells.n)
-            _, low, high = combine_proportions(a, b, *_rate_counts(cells), level=level)
+            tpr_factor, fpr_factor, shift = measure.terms(cells.p, cells.n)
+            _, low, high = combine_proportions(
+                tpr_factor, fpr_factor, *_rate_counts(cells), level=level
+            )
             # clipped to the range, for rounding
             return np.maximum(low + shift, measure.low), np.minimum(high + shift, measure.high)
         if method == "region":
-            return _ranges_over_rates([measure], cells, level)[0]
+            (limits,) = _ranges_over_rates([measure], cells, level)
+            return limits
         low, high = _transformed_limits(measure, cells, method, level)
-        lost = np.isnan(low)  # where a cell is empty
+        is_missing = np.isnan(low)  # where a cell is empty
         if method != "log":  # intervals of odds ratios are valid with few rows too
             tp, p, fp, n = _rate_counts(cells)
-            unreliable = has_unreliable_error(tp, p) | has_unreliable_error(fp, n)
-            lost |= unreliable & (p > 0) & (n > 0)
-        if lost.any():
-            low[lost], high[lost] = _ranges_over_rates([measure], cells.select(lost), level)[0]
+            is_unreliable = has_unreliable_error(tp, p) | has_unreliable_error(fp, n)
+            is_missing |= is_unreliable & (p > 0) & (n > 0)
+        if is_missing.any():
+            (limits,) = _ranges_over_rates([measure], cells.select(is_missing), level)
+            low[is_missing], high[is_missing] = limits
         return low, high
 
 
@@ -214,13 +228,12 @@ def _effective_cells(measure: Measure, cells: Cells, level: float) -> Cells:
 
 def _transformed_limits(measure: Measure, cells: Cells, method: str, level: float) -> Limits:
     """Return limits on the logit or log scale: method `logit`, `ratio` or `log`."""
-    terms = measure.terms(cells, cells.ratio)
+    terms = [*measure.terms(cells, cells.ratio)]
     factor: Any = 1.0
-    if method == "ratio":
-        factor = terms[-1]
-        terms = terms[:-1]
-    forms: Any = {"logit": predictive_value, "ratio": rate_ratio, "log": odds_ratio}
-    _, low, high = forms[method](*terms, level=level)
+    if method == "ratio":  # the last term multiplies the ratio of rates
+        *terms, factor = terms
+    interval_functions: Any = {"logit": predictive_value, "ratio": rate_ratio, "log": odds_ratio}
+    _, low, high = interval_functions[method](*terms, level=level)
     return low * factor, high * factor
 
 
@@ -253,10 +266,10 @@ def _ranges_over_sample(measures: Sequence[Measure], cells: Cells, level: float)
     def search(tables: Cells, *counts: Floats, **kinks: Any) -> Limits:
         functions = [partial(values, measure) for measure in measures]
         function = concatenate_functions(functions, len(tables.tp))
-        share = (
+        sampled_share = (
             None if tables.ratio_rows is None else (tables.p * tables.ratio_rows, tables.ratio_rows)
         )
-        return range_over_sample(function, *counts, level=level, share=share, **kinks)
+        return range_over_sample(function, *counts, level=level, share=sampled_share, **kinks)
 
     return _by_block(measures, cells, search)
 
@@ -266,6 +279,7 @@ def _sample_divisors(measure: Measure, cells: Cells, level: float) -> Floats:
     assert cells.sums is not None
     tp, fp = cells.rates
     table = Confusion.from_prevalence
+    # derivatives with respect to the prevalence, then to the rates
     over_p, _ = partial_derivatives(lambda p, _: measure.function(table(tp, fp, p)), cells.p, 0.5)
     over_rates = partial_derivatives(lambda x, y: measure.function(table(x, y, cells.p)), tp, fp)
     slopes = np.stack([*over_rates, over_p])
@@ -277,22 +291,22 @@ def _by_block(
 ) -> list[Limits]:
     """Return limits computed once per distinct table, in blocks, tables with an empty cell last."""
     distinct, inverse = _distinct_cells(cells)
-    empty = (
+    has_empty_cell = (
         np.minimum(np.minimum(distinct.tp, distinct.fp), np.minimum(distinct.fn, distinct.tn)) == 0
     )
-    order = np.argsort(empty, kind="stable")
+    table_order = np.argsort(has_empty_cell, kind="stable")
     np.empty(2**21)  # makes the allocator keep freed memory: a fifth of the time below
-    q = len(measures)
-    limits = np.full((2, q, len(order)), np.nan)
-    size = max(1, _BLOCK // q)
-    for start in range(0, len(order), size):
-        block = order[start : start + size]
-        tables = distinct.select(block)
-        kinked = np.repeat([measure.kinked for measure in measures], len(block))
-        kink = np.subtract if kinked.any() else None
-        counts = [np.tile(part, q) for part in _rate_counts(tables)]
-        block_limits = search(tables, *counts, kink=kink, kinked=kinked)
-        limits[:, :, block] = np.reshape(block_limits, (2, q, -1))
+    measure_count = len(measures)
+    limits = np.full((2, measure_count, len(table_order)), np.nan)
+    block_size = max(1, _BLOCK // measure_count)
+    for first_table in range(0, len(table_order), block_size):
+        table_indices = table_order[first_table : first_table + block_size]
+        tables = distinct.select(table_indices)
+        is_kinked = np.repeat([measure.kinked for measure in measures], len(table_indices))
+        kink = np.subtract if is_kinked.any() else None
+        tiled_counts = [np.tile(row_counts, measure_count) for row_counts in _rate_counts(tables)]
+        block_limits = search(tables, *tiled_counts, kink=kink, kinked=is_kinked)
+        limits[:, :, table_indices] = np.reshape(block_limits, (2, measure_count, -1))
     return [(low, high) for low, high in limits[:, :, inverse].swapaxes(0, 1)]
 
 
@@ -300,7 +314,7 @@ def _distinct_cells(cells: Cells) -> tuple[Cells, Ints]:
     """Return the distinct tables, and the index among them of each table."""
     columns = [*_rate_counts(cells), cells.ratio]
     columns += [] if cells.ratio_rows is None else [cells.ratio_rows]
-    _, first, inverse = np.unique(
+    _, first_indices, inverse = np.unique(
         np.array(columns, np.float64), axis=1, return_index=True, return_inverse=True
     )
-    return cells.select(first), inverse.ravel()
+    return cells.select(first_indices), inverse.ravel()

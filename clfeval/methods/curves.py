@@ -56,7 +56,7 @@ class RocPoints:
 
 def roc_points(counts: ScoreCounts) -> RocPoints:
     """Return every point: infinity, then the m distinct scores downward; m + 1 of them."""
-    tp, fp = (below[-1] - below[::-1] for below in counts.running)
+    tp, fp = (running_counts[-1] - running_counts[::-1] for running_counts in counts.running)
     return RocPoints(np.append(counts.scores, np.inf)[::-1], tp, fp)
 
 
@@ -77,30 +77,35 @@ def candidate_points(counts: ScoreCounts) -> RocPoints:
 
 def hull_places(tp: Counts, fp: Counts) -> Ints:
     """Return the indices of `candidate_points` of curves (b, m): (b, h), padded with the last."""
-    width = tp.shape[1]
+    point_count = tp.shape[1]
     starts, is_candidate = np.zeros((2, *tp.shape), bool)
     starts[:, 0] = is_candidate[:, -1] = True
-    tops, bottoms = (
-        upper_hull_vertices(rising.ravel(), running.ravel(), starts.ravel())
-        for rising, running in ((tp, fp), (fp, tp))
+    # the lower hull is the upper one with the axes exchanged
+    upper_vertices, lower_vertices = (
+        upper_hull_vertices(vertical.ravel(), horizontal.ravel(), starts.ravel())
+        for vertical, horizontal in ((tp, fp), (fp, tp))
     )
-    is_candidate.flat[tops] = is_candidate.flat[bottoms] = True
-    for row in np.flatnonzero(np.bincount(tops // width, minlength=len(tp)) <= 2).tolist():
-        if tp[row, -1] and fp[row, -1]:
-            is_candidate[row, pareto_points(tp[row], fp[row])] = True
-    most = is_candidate.sum(axis=1).max()
-    order = np.argsort(~is_candidate, axis=1, kind="stable")[:, :most]
-    return np.where(np.take_along_axis(is_candidate, order, axis=1), order, width - 1)
+    is_candidate.flat[upper_vertices] = is_candidate.flat[lower_vertices] = True
+    for curve_index in np.flatnonzero(
+        np.bincount(upper_vertices // point_count, minlength=len(tp)) <= 2
+    ).tolist():
+        if tp[curve_index, -1] and fp[curve_index, -1]:
+            is_candidate[curve_index, pareto_points(tp[curve_index], fp[curve_index])] = True
+    most_candidates = is_candidate.sum(axis=1).max()
+    point_order = np.argsort(~is_candidate, axis=1, kind="stable")[:, :most_candidates]
+    return np.where(
+        np.take_along_axis(is_candidate, point_order, axis=1), point_order, point_count - 1
+    )
 
 
 def pareto_points(tp: Counts, fp: Counts) -> Ints:
     """Return the indices of the Pareto front of the inner points; tp and fp (n,) ascending."""
-    more_tp = np.diff(tp[1:-1]) > 0
-    more_fp = np.diff(fp[1:-1]) > 0
-    keep = np.ones(max(0, len(tp) - 2), bool)
-    keep[1:] &= more_tp
-    keep[:-1] &= more_fp | ~more_tp
-    return np.flatnonzero(keep) + 1
+    gains_tp = np.diff(tp[1:-1]) > 0
+    gains_fp = np.diff(fp[1:-1]) > 0
+    is_on_front = np.ones(max(0, len(tp) - 2), bool)
+    is_on_front[1:] &= gains_tp
+    is_on_front[:-1] &= gains_fp | ~gains_tp
+    return np.flatnonzero(is_on_front) + 1
 
 
 MOST_POINTS = 200  # points of a curve listed by default
@@ -136,25 +141,35 @@ class PhiDeltaCurve:
     def best(self) -> int:
         """The index of the largest delta; ties: the least biased, then the highest threshold."""
         tp, fp = safe_for_products(self.points.tp, self.points.fp)
-        p, n = tp[-1], fp[-1]
-        gain = tp * n - fp * p  # whole numbers, so that equal means equal
-        ties = np.flatnonzero(gain == gain.max())
-        return int(ties[np.abs(tp[ties] * n + fp[ties] * p - p * n).argmin()])
+        positives, negatives = tp[-1], fp[-1]
+        gain = tp * negatives - fp * positives  # whole numbers, so that equal means equal
+        tied_indices = np.flatnonzero(gain == gain.max())
+        return int(
+            tied_indices[
+                np.abs(
+                    tp[tied_indices] * negatives
+                    + fp[tied_indices] * positives
+                    - positives * negatives
+                ).argmin()
+            ]
+        )
 
     def break_even(self) -> tuple[float | None, float]:
         """Return the threshold nearest to phi = 0, then of larger delta, and delta interpolated."""
         tp, fp = safe_for_products(self.points.tp, self.points.fp)
-        p, n = tp[-1], fp[-1]
-        distance = np.abs(tp * n + fp * p - p * n)
-        ties = np.flatnonzero(distance == distance.min())
-        best = int(ties[(tp[ties] * n - fp[ties] * p).argmax()])
-        threshold = self.points.thresholds[best].item()
+        positives, negatives = tp[-1], fp[-1]
+        distances = np.abs(tp * negatives + fp * positives - positives * negatives)
+        tied_indices = np.flatnonzero(distances == distances.min())
+        best_index = int(
+            tied_indices[(tp[tied_indices] * negatives - fp[tied_indices] * positives).argmax()]
+        )
+        threshold = self.points.thresholds[best_index].item()
         delta = float(np.interp(0.0, self.phi, self.delta))
         return threshold if np.isfinite(threshold) else None, delta
 
 
 def curve_row(
-    label: str | None, model: str, curve: PhiDeltaCurve | None, level: float | None
+    slice_name: str | None, model: str, curve: PhiDeltaCurve | None, level: float | None
 ) -> Row:
     """Return Gini, AUC, best point and break-even point of one curve, None with one class only."""
     values: list[Any] = [*[Estimate(None, reason="single_class")] * 2, *[None] * 5, 0]
@@ -164,42 +179,52 @@ def curve_row(
             estimate_score_measure(CATALOG[name], curve.counts, IntervalSettings(level), model)
             for name in ("gini", "roc_auc")
         )
-        best = curve.best
+        best_index = curve.best
         thresholds = curve.points.thresholds
-        cut = thresholds[best].item() if isfinite(thresholds[best]) else None
-        best_point = (cut, curve.phi[best].item(), curve.delta[best].item())
+        threshold = thresholds[best_index].item() if isfinite(thresholds[best_index]) else None
+        best_point = (threshold, curve.phi[best_index].item(), curve.delta[best_index].item())
         values = [gini.value, auc.value, *best_point, *curve.break_even(), len(thresholds)]
         bound = as_row({}) if auc.bound is None else as_row({"bound": auc.bound})
     cells = dict(zip(_CURVE_COLUMNS, values, strict=True))
-    return as_row({"slice": label, "model": model, **cells, **bound})
+    return as_row({"slice": slice_name, "model": model, **cells, **bound})
 
 
 def point_rows(
-    label: str | None, model: str, curve: PhiDeltaCurve, points: int | Literal["all"] | None
+    slice_name: str | None, model: str, curve: PhiDeltaCurve, points: int | Literal["all"] | None
 ) -> list[Row]:
-    """Return the points of a curve, or evenly spaced ones with both ends and the best."""
-    m = len(curve.points.thresholds)
-    limit = MOST_POINTS if points is None else points
-    places = np.arange(m)
-    if limit != "all" and m > limit:
-        best = [curve.best] if limit > 2 else []
-        even = np.linspace(0, m - 1, limit - len(best)).round().astype(np.int64)
-        places = np.union1d(even, best).astype(np.int64)
-    selected = curve.points.take(places)
+    """Return the points of a curve, or evenly spaced ones with both ends and the best.
+
+    points: how many at most, None for the default.
+    """
+    point_count = len(curve.points.thresholds)
+    point_limit = MOST_POINTS if points is None else points
+    point_indices = np.arange(point_count)
+    if point_limit != "all" and point_count > point_limit:
+        best_indices = [curve.best] if point_limit > 2 else []
+        even_indices = (
+            np.linspace(0, point_count - 1, point_limit - len(best_indices))
+            .round()
+            .astype(np.int64)
+        )
+        point_indices = np.union1d(even_indices, best_indices).astype(np.int64)
+    listed_points = curve.points.take(point_indices)
     unit = curve.counts.unit
     columns = {
-        "threshold": [cut if isfinite(cut) else None for cut in selected.thresholds.tolist()],
-        "tp": from_units(selected.tp, unit).tolist(),
-        "fp": from_units(selected.fp, unit).tolist(),
-        "sensitivity": (selected.tp / curve.points.tp[-1].item()).tolist(),
-        "specificity": (1 - selected.fp / curve.points.fp[-1].item()).tolist(),
-        "phi": curve.phi[places].tolist(),
-        "delta": curve.delta[places].tolist(),
+        "threshold": [
+            threshold if isfinite(threshold) else None
+            for threshold in listed_points.thresholds.tolist()
+        ],
+        "tp": from_units(listed_points.tp, unit).tolist(),
+        "fp": from_units(listed_points.fp, unit).tolist(),
+        "sensitivity": (listed_points.tp / curve.points.tp[-1].item()).tolist(),
+        "specificity": (1 - listed_points.fp / curve.points.fp[-1].item()).tolist(),
+        "phi": curve.phi[point_indices].tolist(),
+        "delta": curve.delta[point_indices].tolist(),
     }
-    return rows_from_columns(columns, slice=label, model=model)
+    return rows_from_columns(columns, slice=slice_name, model=model)
 
 
-def isotonic_rows(label: str | None, model: str, counts: ScoreCounts) -> Rows:
+def isotonic_rows(slice_name: str | None, model: str, counts: ScoreCounts) -> Rows:
     """Return the isotonic calibration curve: scores from, to, their rows, and share of positives.
 
     The shares rise with the score and have the least squared error of all that do. They are the
@@ -214,15 +239,17 @@ def isotonic_rows(label: str | None, model: str, counts: ScoreCounts) -> Rows:
         "rows": from_units(blocks.rows, counts.unit).tolist(),
         "isotonic": blocks.shares.tolist(),
     }
-    rows = len(blocks.shares)
-    return deferred_rows(rows, lambda: rows_from_columns(columns, slice=label, model=model))
+    row_count = len(blocks.shares)
+    return deferred_rows(
+        row_count, lambda: rows_from_columns(columns, slice=slice_name, model=model)
+    )
 
 
 GRID = np.arange(1, 100) / 100  # threshold probabilities of a decision curve
 
 
 def decision_rows(
-    label: str | None,
+    slice_name: str | None,
     model: str,
     counts: ScoreCounts,
     level: float | None,
@@ -243,13 +270,13 @@ def decision_rows(
         population = None
     curve = _NetBenefitCurve(tables, population)
     if counts.clusters is not None:  # needs all scores, which are not kept
-        rows = _decision_curve(label, model, curve, level, counts)
+        rows = _decision_curve(slice_name, model, curve, level, counts)
         return deferred_rows(len(rows), lambda: rows)
-    return deferred_rows(len(GRID), lambda: _decision_curve(label, model, curve, level))
+    return deferred_rows(len(GRID), lambda: _decision_curve(slice_name, model, curve, level))
 
 
 def _decision_curve(
-    label: str | None,
+    slice_name: str | None,
     model: str,
     curve: _NetBenefitCurve,
     level: float | None,
@@ -264,7 +291,7 @@ def _decision_curve(
         over_all if all_benefit > 0 else benefit
         for all_benefit, over_all, benefit in zip(treat_all, gains_over_all, benefits, strict=True)
     ]
-    simultaneous = zip(*curve.estimates(joint_level), strict=True)
+    joint_estimates = zip(*curve.estimates(joint_level), strict=True)
     population: dict[str, float] = {}
     if curve.population is not None:
         population["prevalence"] = curve.population.prevalence
@@ -274,9 +301,9 @@ def _decision_curve(
         "net_benefit": benefits,
         "treat_all": treat_all,
         "gain": gains,
-        "helps": [_both_above(*pair) for pair in simultaneous],
+        "helps": [_both_above(*benefit_and_gain) for benefit_and_gain in joint_estimates],
     }
-    return rows_from_columns(columns, slice=label, model=model, **population)
+    return rows_from_columns(columns, slice=slice_name, model=model, **population)
 
 
 def _both_above(benefit: Estimate, over_all: Estimate) -> bool | None:
@@ -305,23 +332,23 @@ class _NetBenefitCurve:
             prevalence = self.population.prevalence
             return np.asarray(prevalence - (1 - prevalence) * self.odds)
         tables = self.tables
-        rows = tables.positives + tables.negatives
-        return divide(tables.positives - self.odds * tables.negatives, rows)
+        row_count = tables.positives + tables.negatives
+        return divide(tables.positives - self.odds * tables.negatives, row_count)
 
     def estimates(self, level: float | None) -> tuple[Sequence[Estimate], Sequence[Estimate]]:
         """Return the net benefit, and its gain over treat-all."""
         if self.population is None:
-            of_model, treated = self._contributions
-            benefit = net_benefit_estimates(self.tables, of_model, level)
-            return benefit, net_benefit_estimates(self.tables, treated, level)
+            model_contributions, gain_contributions = self._contributions
+            benefit = net_benefit_estimates(self.tables, model_contributions, level)
+            return benefit, net_benefit_estimates(self.tables, gain_contributions, level)
         ratio = np.full(len(GRID), self.population.ratio)
         cells = Cells.at_odds(self.tables, np.arange(len(GRID)), ratio)
         zero = np.zeros(len(GRID))
-        costs = OutcomeCosts(GRID, 1 - GRID)  # type: ignore[arg-type]  # of each threshold
+        benefit_costs = OutcomeCosts(GRID, 1 - GRID)  # type: ignore[arg-type]  # of each threshold
         gain_costs = OutcomeCosts(zero, zero + 1, zero, self.odds)  # type: ignore[arg-type]
-        lost = _estimates_with_costs("expected_cost", cells, gain_costs, level)
-        over_all = [loss.negative() for loss in lost]
-        return _estimates_with_costs("net_benefit", cells, costs, level), over_all
+        losses = _estimates_with_costs("expected_cost", cells, gain_costs, level)
+        gains = [loss.negative() for loss in losses]
+        return _estimates_with_costs("net_benefit", cells, benefit_costs, level), gains
 
     @property
     def _contributions(self) -> tuple[RowContributions, RowContributions]:
@@ -332,20 +359,28 @@ class _NetBenefitCurve:
 
     def simultaneous_level(self, counts: ScoreCounts | None, level: float) -> float:
         """Return the level at which confidence limits hold at all thresholds together."""
-        of_model, treated = self._contributions
-        better = self.treat_all > 0
-        hit, false, right, miss = (
-            np.where(better, *pair) for pair in zip(treated, of_model, strict=True)
+        model_contributions, gain_contributions = self._contributions
+        treats_all = self.treat_all > 0
+        tp_values, fp_values, tn_values, fn_values = (
+            np.where(treats_all, *contribution_pair)
+            for contribution_pair in zip(gain_contributions, model_contributions, strict=True)
         )
         if self.population is None:
-            contributions = (hit, false, right, miss)
+            contributions = (tp_values, fp_values, tn_values, fn_values)
             return _simultaneous_level(counts, self.tables, contributions, level)
         # rows of a class count as often as its share of the population
-        p = self.population.prevalence
-        positive = divide(p, self.tables.positives[0])
-        negative = divide(1 - p, self.tables.negatives[0])
-        weighted = (hit * positive, false * negative, right * negative, miss * positive)
-        return _simultaneous_level(counts, self.tables, weighted, level, by_class=True)
+        prevalence = self.population.prevalence
+        positive_weight = divide(prevalence, self.tables.positives[0])
+        negative_weight = divide(1 - prevalence, self.tables.negatives[0])
+        weighted_contributions = (
+            tp_values * positive_weight,
+            fp_values * negative_weight,
+            tn_values * negative_weight,
+            fn_values * positive_weight,
+        )
+        return _simultaneous_level(
+            counts, self.tables, weighted_contributions, level, by_class=True
+        )
 
 
 def _estimates_with_costs(
@@ -367,51 +402,74 @@ def _simultaneous_level(
 ) -> float:
     """Return the level for joint coverage by arccos(correlation) of neighbours, or Bonferroni's.
 
+    counts: the scores, if rows have clusters or weights. contributions: of TP, FP, TN and FN.
     by_class: the class totals are fixed, as they are at another prevalence.
     """
-    m = len(tables.tp)
-    hit, false, right, miss = (values[:, None] for values in contributions)
-    flagged = np.arange(m + 1) > np.arange(m)[:, None]  # from each threshold on, rows between two
-    rows = np.hstack([np.where(flagged, hit, -miss), np.where(flagged, -false, right)])
-    n = np.concatenate(
+    threshold_count = len(tables.tp)
+    tp_values, fp_values, tn_values, fn_values = (
+        cell_values[:, None] for cell_values in contributions
+    )
+    # from each threshold on, rows between two
+    is_flagged = np.arange(threshold_count + 1) > np.arange(threshold_count)[:, None]
+    row_contributions = np.hstack(
+        [np.where(is_flagged, tp_values, -fn_values), np.where(is_flagged, -fp_values, tn_values)]
+    )
+    row_counts = np.concatenate(
         [
             -np.diff(tables.tp, prepend=tables.positives[0], append=0),
             -np.diff(tables.fp, prepend=tables.negatives[0], append=0),
         ],
         dtype=np.float64,
     )
-    for block in (slice(0, m + 1), slice(m + 1, 2 * m + 2)) if by_class else (slice(0, None),):
-        rows[:, block] -= divide(rows[:, block] @ n[block], np.full(m, n[block].sum()))[:, None]
-    scale = float(np.abs(rows).max()) if by_class else 1.0
-    rows = np.round(rows / (scale or 1.0), CONTRIBUTION_DIGITS)
-    turn = _total_turn(_independent_parts(rows, n, counts))
-    return min(simultaneous_level(level, turn=turn), simultaneous_level(level, comparisons=m))
+    class_slices: list[slice] = [slice(0, None)]
+    if by_class:
+        class_slices = [slice(0, threshold_count + 1), slice(threshold_count + 1, None)]
+    for class_slice in class_slices:
+        mean_contributions = divide(
+            row_contributions[:, class_slice] @ row_counts[class_slice],
+            np.full(threshold_count, row_counts[class_slice].sum()),
+        )
+        row_contributions[:, class_slice] -= mean_contributions[:, None]
+    scale = float(np.abs(row_contributions).max()) if by_class else 1.0
+    row_contributions = np.round(row_contributions / (scale or 1.0), CONTRIBUTION_DIGITS)
+    total_turn = _total_turn(_independent_parts(row_contributions, row_counts, counts))
+    return min(
+        simultaneous_level(level, turn=total_turn),
+        simultaneous_level(level, comparisons=threshold_count),
+    )
 
 
-def _independent_parts(rows: Floats, n: Floats, counts: ScoreCounts | None) -> Iterable[Floats]:
+def _independent_parts(
+    contributions: Floats, row_counts: Floats, counts: ScoreCounts | None
+) -> Iterable[Floats]:
     """Return, per threshold, contributions of independent rows or clusters, for correlations.
 
-    rows (m, 2 m + 2): contributions of rows between two thresholds, positives first; n: their
+    contributions (m, 2 m + 2): of rows between two thresholds, positives first; row_counts: their
     number; counts: the scores, if rows have clusters or weights.
     """
     clusters = None if counts is None else counts.clusters
     if counts is None or clusters is None:
-        return rows * np.sqrt(n)
-    interval = np.searchsorted(GRID, counts.scores, side="right")
-    place = np.concatenate([interval, interval + len(rows) + 1])
+        return contributions * np.sqrt(row_counts)
+    interval_indices = np.searchsorted(GRID, counts.scores, side="right")
+    column_indices = np.concatenate([interval_indices, interval_indices + len(contributions) + 1])
     if isinstance(clusters, RowWeights):
-        return rows * np.sqrt(np.bincount(place, clusters.squares, len(n)))
-    return (clusters.totals(row[place][None])[0] for row in rows)
+        return contributions * np.sqrt(
+            np.bincount(column_indices, clusters.squares, len(row_counts))
+        )
+    return (
+        clusters.totals(threshold_contributions[column_indices][None])[0]
+        for threshold_contributions in contributions
+    )
 
 
 def _total_turn(vectors: Iterable[Floats]) -> float:
     """Return the sum of the angles between neighbouring vectors; those of length 0 are left out."""
-    turn = 0.0
-    previous = None
+    total_angle = 0.0
+    previous_direction = None
     for vector in vectors:
-        if size := float(np.sqrt(vector @ vector)):
-            unit = vector / size
-            if previous is not None:
-                turn += acos(min(1.0, max(-1.0, float(unit @ previous))))
-            previous = unit
-    return turn
+        if length := float(np.sqrt(vector @ vector)):
+            direction = vector / length
+            if previous_direction is not None:
+                total_angle += acos(min(1.0, max(-1.0, float(direction @ previous_direction))))
+            previous_direction = direction
+    return total_angle

@@ -123,7 +123,7 @@ class Cells:
 
     def divided(self, divisors: Floats) -> Cells:
         """Return effective counts; divisors (2, m) or (3, m): of positives, negatives, both."""
-        total = self.positives + self.negatives
+        row_counts = self.positives + self.negatives
         of_positives, of_negatives = divisors[:2]
         return replace(
             self,
@@ -135,7 +135,7 @@ class Cells:
             negatives=self.negatives / of_negatives,
             sums=None,
             largest=None,
-            ratio_rows=total / divisors[2] if len(divisors) > 2 else None,
+            ratio_rows=row_counts / divisors[2] if len(divisors) > 2 else None,
         )
 
     @property
@@ -145,16 +145,18 @@ class Cells:
 
 
 def estimate_column(
-    values: Floats, bounds: Limits | None, cells: Cells | Confusion, undefined: Sequence[str]
+    values: Floats, limits: Limits | None, cells: Cells | Confusion, undefined: Sequence[str]
 ) -> Estimates:
     """Return estimates, with the reason where a value is undefined or infinite."""
-    low, high = bounds or (np.full(len(values), np.nan),) * 2
-    lists = (np.asarray(column).tolist() for column in (values, low, high))
+    low, high = limits or (np.full(len(values), np.nan),) * 2
+    columns = (np.asarray(column).tolist() for column in (values, low, high))
     tables = (cells.tp, cells.fp, cells.fn, cells.tn)
-    estimates = [make_estimate(*numbers) for numbers in zip(*lists, strict=True)]
-    for i in np.flatnonzero(np.isnan(values)).tolist():
-        table = Confusion(*(cell[i] for cell in tables))
-        estimates[i] = Estimate(None, reason=undefined_reason(undefined, table))
+    estimates = [
+        make_estimate(*value_and_limits) for value_and_limits in zip(*columns, strict=True)
+    ]
+    for table_index in np.flatnonzero(np.isnan(values)).tolist():
+        table = Confusion(*(cell[table_index] for cell in tables))
+        estimates[table_index] = Estimate(None, reason=undefined_reason(undefined, table))
     return estimates
 
 
@@ -166,16 +168,16 @@ def make_estimate(
     table: Confusion | None = None,
 ) -> Estimate:
     """Return one estimate; NaN is undefined, with the first reason that applies to the table."""
-    if value != value:
+    if value != value:  # NaN
         return Estimate(None, reason=undefined_reason(undefined, table))
     lower = upper = None
-    if low == low and high == high:  # the value lies within its limits despite rounding
+    if low == low and high == high:  # no NaN; the value lies within its limits despite rounding
         lower = (low if low < value else value) if low > -inf else None
         upper = (high if high > value else value) if high < inf else None
     if -inf < value < inf:
         return Estimate(value, lower, upper)
     # an infinite limit becomes None
-    lower, upper = (x if x is None or isfinite(x) else None for x in (lower, upper))
+    lower, upper = (limit if limit is None or isfinite(limit) else None for limit in (lower, upper))
     return Estimate(None, lower, upper, "infinite" if value > 0 else "minus_infinite")
 
 
@@ -188,15 +190,26 @@ def proportion_estimates(
     divided: Floats | None = None,
     method: str = "exact",
 ) -> Estimates:
-    """Return k / n with intervals by `method`; undefined for n = 0; divided: design effects."""
-    hits, trials = np.broadcast_arrays(k, np.asarray(n))
-    bounds: list[Any] = [[nan] * len(hits)] * 2
+    """Return k / n with intervals by `method`; undefined for n = 0.
+
+    divided: the design effects by which counts are divided for limits.
+    """
+    numerators, denominators = np.broadcast_arrays(k, np.asarray(n))
+    limits: list[Any] = [[nan] * len(numerators)] * 2
     if level is not None:
-        counts = (hits, trials) if divided is None else (hits / divided, trials / divided)
-        bounds = [limit.tolist() for limit in SHARE_LIMITS[method](*counts, level=level)]
+        counts = (
+            (numerators, denominators)
+            if divided is None
+            else (numerators / divided, denominators / divided)
+        )
+        limits = [limit.tolist() for limit in SHARE_LIMITS[method](*counts, level=level)]
     return [
-        make_estimate(h / t, low, high) if t else Estimate(None, reason=reason)
-        for h, t, low, high in zip(hits.tolist(), trials.tolist(), *bounds, strict=True)
+        make_estimate(numerator / denominator, low, high)
+        if denominator
+        else Estimate(None, reason=reason)
+        for numerator, denominator, low, high in zip(
+            numerators.tolist(), denominators.tolist(), *limits, strict=True
+        )
     ]
 
 
@@ -225,7 +238,7 @@ def fractional_weights_error(*, bootstrap: bool = False) -> UsageError:
 
 
 def concatenate_counts(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...], ConfusionCounts]:
-    """Return the part of each model, and the counts of all parts concatenated."""
+    """Return the key of the part of each model, and the counts of all parts concatenated."""
     names = [*CELLS, "positives", "negatives"]
     for name in ("sums", "largest"):
         if all(getattr(counts, name) is not None for counts in parts.values()):
@@ -234,14 +247,14 @@ def concatenate_counts(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...
         name: np.concatenate([getattr(counts, name) for counts in parts.values()]) for name in names
     }
     models = tuple(model for counts in parts.values() for model in counts.models)
-    labels = tuple(label for label, counts in parts.items() for _ in counts.models)
+    part_names = tuple(part_name for part_name, counts in parts.items() for _ in counts.models)
     unit = next((counts.unit for counts in parts.values()), 1)
-    return labels, ConfusionCounts(models, **arrays, unit=unit)
+    return part_names, ConfusionCounts(models, **arrays, unit=unit)
 
 
 def rows_from_columns(columns: Mapping[str, Sequence[Any]], **names: Cell) -> list[Row]:
     """Turn columns of equal length into rows, each beginning with `names`."""
     return [
-        as_row({**names, **dict(zip(columns, values, strict=True))})
-        for values in zip(*columns.values(), strict=True)
+        as_row({**names, **dict(zip(columns, row_values, strict=True))})
+        for row_values in zip(*columns.values(), strict=True)
     ]

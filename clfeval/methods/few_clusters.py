@@ -20,8 +20,8 @@ UNTESTED = f"No significance test: there are fewer than {FEWEST_CLUSTERS} cluste
 
 def has_few_clusters(patterns: PatternCounts | ClassPatterns | None) -> bool:
     """Return whether rows are of too few clusters for limits and tests."""
-    owned = None if patterns is None else patterns.clusters
-    return owned is not None and owned.too_few
+    clusters = None if patterns is None else patterns.clusters
+    return clusters is not None and clusters.too_few
 
 
 def confidence_level(slices: PatternsBySlice, level: float | None) -> float | None:
@@ -32,27 +32,31 @@ def confidence_level(slices: PatternsBySlice, level: float | None) -> float | No
 def explain_missing_limits(
     document: Document, slices: PatternsBySlice, level: float | None
 ) -> Document:
-    """Return a document with the reason beside values of too few clusters, which have no limits."""
-    labels = {label for label, patterns in slices.items() if has_few_clusters(patterns)}
-    if level is None or not labels:
+    """Return a document with the reason beside values without limits for too few clusters."""
+    slice_names = {
+        slice_name for slice_name, patterns in slices.items() if has_few_clusters(patterns)
+    }
+    if level is None or not slice_names:
         return document
-    tables = {name: _explain_rows(rows, labels) for name, rows in document.tables.items()}
+    tables = {name: _explain_rows(rows, slice_names) for name, rows in document.tables.items()}
     return replace(document, tables=tables)
 
 
-def _explain_rows(rows: Rows, labels: Collection[str | None]) -> Rows:
-    stored: Mapping[str, Any] = rows.columns if isinstance(rows, LazyRows) else {}
-    columns = {name: stored[name] for name in ("slice", "model") if name in stored}
-    return LazyRows(len(rows), lambda place: _explain_row(rows[place], labels), columns)
+def _explain_rows(rows: Rows, slice_names: Collection[str | None]) -> Rows:
+    stored_columns: Mapping[str, Any] = rows.columns if isinstance(rows, LazyRows) else {}
+    columns = {name: stored_columns[name] for name in ("slice", "model") if name in stored_columns}
+    return LazyRows(
+        len(rows), lambda row_index: _explain_row(rows[row_index], slice_names), columns
+    )
 
 
-def _explain_row(row: Row, labels: Collection[str | None]) -> Row:
-    """Return a row with the reason beside each value without limits, if its slice is one of these.
+def _explain_row(row: Row, slice_names: Collection[str | None]) -> Row:
+    """Return a row with the reason beside each value without limits, if its slice is among them.
 
     Values of a measure that never has limits have other reasons.
     """
     measure = CATALOG.get(str(row.get("measure")).partition(":")[0])
-    if row.get("slice") not in labels or (measure is not None and measure.interval == "null"):
+    if row.get("slice") not in slice_names or (measure is not None and measure.interval == "null"):
         return row
     return as_row({name: _explain_cell(cell) for name, cell in row.items()})
 

@@ -24,10 +24,13 @@ def comparison_rows(
     margins: Mapping[str, float],
     metrics: Sequence[str],
 ) -> Iterator[Row]:
-    """Yield the differences of models from the reference by measure; no limits without a level."""
+    """Yield the differences of models from the reference by measure; no limits without a level.
+
+    models: the rows of the table `models`. metrics: ids of measures.
+    """
     for metric in metrics:
         estimates = _paired_estimates(patterns[None], metric)
-        if estimates is None:
+        if estimates is None:  # a class has no row
             continue
         if level is None:
             yield from _untested_rows(estimates, metric, reference)
@@ -37,12 +40,12 @@ def comparison_rows(
             as_estimate(cells[name] or Estimate(value))
             for name, value in zip(estimates.models, estimates.values.tolist(), strict=True)
         ]
-        pairs = families.family_pairs(reference, estimates.models)
-        family = families.adjusted_family(estimates, pairs, level=level, seed=SEED)
-        size = float(from_units(patterns[None].n.sum(), patterns[None].unit))
+        model_pairs = families.family_pairs(reference, estimates.models)
+        family = families.adjusted_family(estimates, model_pairs, level=level, seed=SEED)
+        row_count = float(from_units(patterns[None].n.sum(), patterns[None].unit))
         if family is not None:
             yield from families.reference_rows(
-                family, values, size, reference, margin=margins.get(metric)
+                family, values, row_count, reference, margin=margins.get(metric)
             )
     if level is not None:
         yield from slice_comparison_rows(patterns, reference, level, margins, metrics)
@@ -56,28 +59,44 @@ def slice_comparison_rows(
     metrics: Sequence[str],
 ) -> Iterator[Row]:
     """Yield the differences from the reference within each slice that is large enough."""
-    slices = {label: counts for label, counts in patterns.items() if label is not None}
+    patterns_by_slice = {
+        slice_name: slice_patterns
+        for slice_name, slice_patterns in patterns.items()
+        if slice_name is not None
+    }
     estimates: dict[str, dict[str, PairedEstimates]] = {}
     for metric in metrics:
-        by_slice = {label: _paired_estimates(counts, metric) for label, counts in slices.items()}
-        estimates[metric] = {
-            label: paired for label, paired in by_slice.items() if paired is not None
+        by_slice = {
+            slice_name: _paired_estimates(slice_patterns, metric)
+            for slice_name, slice_patterns in patterns_by_slice.items()
         }
-    sizes = {label: enough_rows(counts) for label, counts in slices.items()}
+        estimates[metric] = {
+            slice_name: slice_estimates
+            for slice_name, slice_estimates in by_slice.items()
+            if slice_estimates is not None
+        }
+    rows_and_enough = {
+        slice_name: enough_rows(slice_patterns)
+        for slice_name, slice_patterns in patterns_by_slice.items()
+    }
     yield from families.slice_reference_rows(
-        estimates, {}, sizes, reference, level=level, seed=SEED, margins=margins
+        estimates, {}, rows_and_enough, reference, level=level, seed=SEED, margins=margins
     )
 
 
 def _untested_rows(estimates: PairedEstimates, metric: str, reference: str) -> Iterator[Row]:
     """Yield the differences from the reference without limits."""
-    names = estimates.models
-    for i, j in families.family_pairs(reference, names):
-        old = Estimate(float(estimates.values[j]))
-        new = Estimate(float(estimates.values[i]))
-        difference = Estimate(float(estimates.values[i] - estimates.values[j]))
-        change = Change(old, new, difference, paired=True)
-        yield comparison_row("reference", metric, names[i], names[j], change, 0.95)
+    models = estimates.models
+    for model_index, reference_index in families.family_pairs(reference, models):
+        reference_estimate = Estimate(float(estimates.values[reference_index]))
+        model_estimate = Estimate(float(estimates.values[model_index]))
+        difference = Estimate(
+            float(estimates.values[model_index] - estimates.values[reference_index])
+        )
+        change = Change(reference_estimate, model_estimate, difference, paired=True)
+        yield comparison_row(
+            "reference", metric, models[model_index], models[reference_index], change, level=0.95
+        )
 
 
 def best_model_rows(patterns: PatternCounts, measure: str, level: float) -> Iterator[Row]:

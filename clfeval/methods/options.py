@@ -22,9 +22,9 @@ RESAMPLES = 2000  # default number
 
 def accept_table(flag: str, value: object) -> Any:
     """Return a frame or file names unchanged; UsageError for other values."""
-    several = value if isinstance(value, (list, tuple)) else [value]
-    are_names = several and all(
-        isinstance(name, (str, os.PathLike)) and str(name) for name in several
+    tables = value if isinstance(value, (list, tuple)) else [value]
+    are_names = tables and all(
+        isinstance(name, (str, os.PathLike)) and str(name) for name in tables
     )
     if value is None or are_names or hasattr(type(value), "columns"):
         return value
@@ -103,7 +103,10 @@ def margin_option(
     needs: str | None = "applies to differences from a reference",
     shell: bool = True,
 ) -> Opt:
-    """Return the option of smallest relevant differences by measure; needs: why a reference."""
+    """Return the option of smallest relevant differences by measure; needs: why a reference.
+
+    text: the help. key: the name in signatures.
+    """
     return Opt(
         text,
         COMPARING,
@@ -143,10 +146,9 @@ def check_reference(
             f"{OPTION}--reference{END} compares by intervals: leave {OPTION}--interval none{END} "
             "out"
         )
-    if unknown := margin.keys() - {*compared}:
-        message = (
-            f"{OPTION}--margin{END} {min(unknown)}: models are compared by {', '.join(compared)}"
-        )
+    if unknown_measures := margin.keys() - {*compared}:
+        message = f"{OPTION}--margin{END} {min(unknown_measures)}: models are compared by "
+        message += ", ".join(compared)
         raise bad_option(
             message, f"for other measures run clfeval report with {OPTION}--reference MODEL{END}"
         )
@@ -232,8 +234,8 @@ class IntervalOptions:
     @property
     def interval_arguments(self) -> dict[str, Any]:
         """The level and the method, as arguments of the intervals of shares."""
-        exact = self.interval in ("none", "exact")
-        return {"level": self.confidence, "method": "exact" if exact else self.interval}
+        is_exact = self.interval in ("none", "exact")
+        return {"level": self.confidence, "method": "exact" if is_exact else self.interval}
 
     @property
     def signed(self) -> str:
@@ -259,13 +261,14 @@ def _parse_population_range(flag: str, value: str | float) -> tuple[Population, 
 
     if not isinstance(value, str):
         return (Population.from_prevalence(value, flag),)
-    left, dots, right = value.partition("..")
-    if not dots:
+    low_text, separator, high_text = value.partition("..")
+    if not separator:
         return (Population.from_text(value, flag),)
-    limits = Population.from_text(left, flag), Population.from_text(right, flag)
-    if limits[0].ratio >= limits[1].ratio:
+    low = Population.from_text(low_text, flag)
+    high = Population.from_text(high_text, flag)
+    if low.ratio >= high.ratio:
         raise bad_option(f"{OPTION}{flag}{END} {value} is not in the order lower, higher")
-    return limits
+    return low, high
 
 
 def prevalence_option(text: str) -> Opt:

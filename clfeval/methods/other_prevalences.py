@@ -74,7 +74,10 @@ class TunedModels:
     def model_columns(self, models: Sequence[int]) -> dict[str, list[Any]]:
         """Return the columns of slice and model."""
         names = self.counts.models
-        return {"slice": [self.labels[i] for i in models], "model": [names[i] for i in models]}
+        return {
+            "slice": [self.labels[model_index] for model_index in models],
+            "model": [names[model_index] for model_index in models],
+        }
 
     def limits(
         self, name: str, cells: Cells, computed: Mapping[str, Limits] | None = None
@@ -98,13 +101,13 @@ class TunedModels:
     def estimates(
         self, name: str, cells: Cells, observed: Cells | None = None, times: Floats | float = 1.0
     ) -> Estimates:
-        """Return a measure of tables, times `times`, with limits extended to that of `observed`."""
-        value, observed_value = (
+        """Return a measure of tables, times `times`; limits reach to the value of `observed`."""
+        values, observed_values = (
             self.values(name, tables) * times for tables in (cells, observed or cells)
         )
-        low, high = (end * times for end in self.limits(name, cells))
-        bounds = np.minimum(low, observed_value), np.maximum(high, observed_value)
-        return estimate_column(value, bounds, cells, CATALOG[name].undefined_at_odds)
+        low, high = (limit * times for limit in self.limits(name, cells))
+        limits = np.minimum(low, observed_values), np.maximum(high, observed_values)
+        return estimate_column(values, limits, cells, CATALOG[name].undefined_at_odds)
 
     def values(self, name: str, cells: Cells) -> Floats:
         """Return a measure of tables, all digits kept where it does not depend on the ratio."""
@@ -120,42 +123,57 @@ class TunedModels:
         places = self._places()
         models = [place.model for place in places]
         cells = self._cells(places)
-        estimates, failed = self._estimates(cells, np.array(models))
-        kinds = [place.kind for place in places]
-        total = self.counts.rows.tolist()
+        estimates, most_undefined = self._estimates(cells, np.array(models))
+        population_kinds = [place.kind for place in places]
+        row_counts = self.counts.rows.tolist()
         thresholds = self.sample.thresholds
         columns: dict[str, Sequence[Any]] = {
             **self.model_columns(models),
-            "population": kinds,
+            "population": population_kinds,
             "prevalence": [place.population and place.population.prevalence for place in places],
             "odds": [place.population and place.population.odds for place in places],
             "ratio": cells.ratio.tolist(),
-            "rows": [total[place.model] if place.kind == "sample" else ROWS for place in places],
-            "threshold": [thresholds.get(self.counts.models[i]) for i in models],
+            "rows": [
+                row_counts[place.model] if place.kind == "sample" else ROWS for place in places
+            ],
+            "threshold": [
+                thresholds.get(self.counts.models[model_index]) for model_index in models
+            ],
             **estimates,
             **self._cell_columns(places, cells),
         }
-        first_swept = len(places) - kinds.count("sweep")
-        by_model, by_odds = (
-            rows_from_columns({name: columns[name][part] for name in (*names.split(), *estimates)})
-            for names, part in ((MODELS, slice(first_swept)), (SWEEP, slice(first_swept, None)))
+        sweep_start = len(places) - population_kinds.count("sweep")
+        model_rows, sweep_rows = (
+            rows_from_columns(
+                {name: columns[name][row_slice] for name in (*column_names.split(), *estimates)}
+            )
+            for column_names, row_slice in (
+                (MODELS, slice(sweep_start)),
+                (SWEEP, slice(sweep_start, None)),
+            )
         )
-        return by_model, by_odds, failed
+        return model_rows, sweep_rows, most_undefined
 
     def _places(self) -> list[_ModelPlace]:
         """Return each model in the sample, at 1:1 and each target, then the swept populations."""
         counts = self.counts
         targets = [("1:1", BALANCED), *(("target", target) for target in self.options.populations)]
         places = list[_ModelPlace]()
-        pairs = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
-        for i, (p, n) in enumerate(pairs):
+        class_counts = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
+        for model_index, (positives, negatives) in enumerate(class_counts):
             if self.sample.sampled:
-                population = Population.from_counts(p, n, counts.unit) if p and n else None
-                places.append(_ModelPlace(i, "sample", population))
-            places += [_ModelPlace(i, kind, target) for kind, target in targets]
+                population = (
+                    Population.from_counts(positives, negatives, counts.unit)
+                    if positives and negatives
+                    else None
+                )
+                places.append(_ModelPlace(model_index, "sample", population))
+            places += [_ModelPlace(model_index, kind, target) for kind, target in targets]
         for population in self.options.swept:
-            whole_table = range(self.labels.count(None))
-            places += [_ModelPlace(i, "sweep", population) for i in whole_table]
+            whole_table_models = range(self.labels.count(None))
+            places += [
+                _ModelPlace(model_index, "sweep", population) for model_index in whole_table_models
+            ]
         return places
 
     def _cells(self, places: Sequence[_ModelPlace]) -> Cells:
@@ -173,14 +191,19 @@ class TunedModels:
 
     def _cell_columns(self, places: Sequence[_ModelPlace], cells: Cells) -> dict[str, list[Any]]:
         """Return the columns TP, FP, FN and TN: rows of the sample, elsewhere of 1,000 rows."""
-        per = cells.tuned.per(ROWS)
+        tuned_tables = cells.tuned.per(ROWS)
         columns = dict[str, list[Any]]()
         for name in CELLS:
-            rows = self.counts.display_units(name).tolist()
-            tuned = getattr(per, name).tolist()
+            row_counts = self.counts.display_units(name).tolist()
+            tuned_counts = getattr(tuned_tables, name).tolist()
+            # NaN, which differs from itself, is None
             columns[name] = [
-                rows[place.model] if place.kind == "sample" else None if x != x else x
-                for place, x in zip(places, tuned, strict=True)
+                row_counts[place.model]
+                if place.kind == "sample"
+                else None
+                if tuned_count != tuned_count
+                else tuned_count
+                for place, tuned_count in zip(places, tuned_counts, strict=True)
             ]
         return columns
 
@@ -188,10 +211,10 @@ class TunedModels:
         """Return every measure shown, and the most undefined replicates of any."""
         options = self.options
         limits: dict[str, Limits] = {}
-        failed = 0
+        most_undefined = 0
         if self.level is not None and options.interval == "bootstrap":
             names = self.counts.models
-            limits, failed = bootstrap_limits(
+            limits, most_undefined = bootstrap_limits(
                 {name: options.formulas[name] for name in options.measures},
                 cells,
                 models,
@@ -199,8 +222,8 @@ class TunedModels:
                 IntervalSettings(
                     self.level, "bootstrap", options.totals, options.resamples, options.seed
                 ),
-                lambda i: TableResampler.from_patterns(
-                    self.sample.patterns.get(self.labels[i]), names[i]
+                lambda model_index: TableResampler.from_patterns(
+                    self.sample.patterns.get(self.labels[model_index]), names[model_index]
                 ),
             )
         elif self.level is not None:
@@ -211,7 +234,7 @@ class TunedModels:
                 self.values(name, cells), limits.get(name), cells, CATALOG[name].undefined_at_odds
             )
             for name in options.measures
-        }, failed
+        }, most_undefined
 
 
 class UsedThreshold(NamedTuple):
@@ -235,58 +258,68 @@ def prevalence_options(
 
 
 def prevalence_rows(
-    sample: Sample, options: TuneOptions, places: Sequence[Place], used: Sequence[UsedThreshold]
+    sample: Sample,
+    options: TuneOptions,
+    places: Sequence[Place],
+    used_thresholds: Sequence[UsedThreshold],
 ) -> list[Row]:
     """Return PPV, NPV and alarms of models in each population, expected on new data.
 
     Limits reach to the values on these rows. alarms: of 1,000 rows; alarms_per_case: 1 / PPV.
     """
-    models = np.arange(len(used))
-    expected = concatenate_counts(dict(enumerate(model.expected for model in used)))[1]
-    observed = concatenate_counts(dict(enumerate(model.observed for model in used)))[1]
-    tuner = TunedModels(sample, options, (None,) * len(used), expected)
+    model_indices = np.arange(len(used_thresholds))
+    _, expected_counts = concatenate_counts(
+        dict(enumerate(threshold.expected for threshold in used_thresholds))
+    )
+    _, observed_counts = concatenate_counts(
+        dict(enumerate(threshold.observed for threshold in used_thresholds))
+    )
+    tuner = TunedModels(sample, options, (None,) * len(used_thresholds), expected_counts)
     rows = list[Row]()
     for kind, population in places:
-        ratio = np.full(len(used), np.nan if kind == "sample" else population.ratio)
-        tables = (Cells.at_odds(expected, models, ratio), Cells.at_odds(observed, models, ratio))
+        ratios = np.full(len(used_thresholds), np.nan if kind == "sample" else population.ratio)
+        tables = (
+            Cells.at_odds(expected_counts, model_indices, ratios),
+            Cells.at_odds(observed_counts, model_indices, ratios),
+        )
         rates = {name: tuner.estimates(name, *tables) for name in RATES}
         alarms = tuner.estimates("detection_prevalence", *tables, ROWS)
         rows += [
             as_row(
                 {
-                    "model": model.model,
-                    "chosen_by": model.rule,
-                    "threshold": model.threshold,
+                    "model": used_threshold.model,
+                    "chosen_by": used_threshold.rule,
+                    "threshold": used_threshold.threshold,
                     "population": kind,
                     "prevalence": population.prevalence,
                     "odds": population.odds,
-                    **{name: estimates[i] for name, estimates in rates.items()},
-                    "alarms": alarms[i],
-                    "alarms_per_case": _inverse_estimate(rates["ppv"][i]),
-                    "net_benefit": _net_benefit(tuner, tables, i, model.risk),
-                    "gain": _net_benefit_gain(tuner, tables, i, model.risk),
+                    **{name: estimates[model_index] for name, estimates in rates.items()},
+                    "alarms": alarms[model_index],
+                    "alarms_per_case": _inverse_estimate(rates["ppv"][model_index]),
+                    "net_benefit": _net_benefit(tuner, tables, model_index, used_threshold.risk),
+                    "gain": _net_benefit_gain(tuner, tables, model_index, used_threshold.risk),
                 }
             )
-            for i, model in enumerate(used)
+            for model_index, used_threshold in enumerate(used_thresholds)
         ]
     return rows
 
 
 def _net_benefit(
-    tuner: TunedModels, tables: tuple[Cells, Cells], i: int, risk: float | None
+    tuner: TunedModels, tables: tuple[Cells, Cells], model_index: int, risk: float | None
 ) -> Estimate:
-    """Return the net benefit of model i at its threshold probability, else by the costs.
+    """Return the net benefit of a model at its threshold probability, else by the costs.
 
     tables: expected, and observed on these rows.
     """
     costs = _outcome_costs(tuner, risk)
     if costs is None:
         return Estimate(None, reason="needs_threshold")
-    return _estimate_with_costs(tuner, tables, i, "net_benefit", costs)
+    return _estimate_with_costs(tuner, tables, model_index, "net_benefit", costs)
 
 
 def _net_benefit_gain(
-    tuner: TunedModels, tables: tuple[Cells, Cells], i: int, risk: float | None
+    tuner: TunedModels, tables: tuple[Cells, Cells], model_index: int, risk: float | None
 ) -> Estimate:
     """Return the net benefit less that of treat-all or treat-none, whichever is larger.
 
@@ -297,11 +330,12 @@ def _net_benefit_gain(
     if costs is None:
         return Estimate(None, reason="needs_threshold")
     exchange = costs.exchange
-    ratio = tables[0].ratio[i].item()
+    expected, _ = tables
+    ratio = expected.ratio[model_index].item()
     if ratio <= exchange:  # treat-all is not better than treat-none
-        return _estimate_with_costs(tuner, tables, i, "net_benefit", costs)
+        return _estimate_with_costs(tuner, tables, model_index, "net_benefit", costs)
     loss = OutcomeCosts(fp=0.0, fn=1.0, tn=exchange)
-    return _estimate_with_costs(tuner, tables, i, "expected_cost", loss).negative()
+    return _estimate_with_costs(tuner, tables, model_index, "expected_cost", loss).negative()
 
 
 def _outcome_costs(tuner: TunedModels, risk: float | None) -> OutcomeCosts | None:
@@ -312,21 +346,27 @@ def _outcome_costs(tuner: TunedModels, risk: float | None) -> OutcomeCosts | Non
 
 
 def _estimate_with_costs(
-    tuner: TunedModels, tables: tuple[Cells, Cells], i: int, measure: str, costs: OutcomeCosts
+    tuner: TunedModels,
+    tables: tuple[Cells, Cells],
+    model_index: int,
+    measure: str,
+    costs: OutcomeCosts,
 ) -> Estimate:
-    """Return a measure of model i that takes costs."""
+    """Return a measure of a model that takes costs."""
     options = replace(tuner.options, cost=(costs.fp, costs.fn), benefit=(costs.tp, costs.tn))
-    expected, observed = (cells.select(np.array([i])) for cells in tables)
-    return replace(tuner, options=options).estimates(measure, expected, observed)[0]
+    expected, observed = (cells.select(np.array([model_index])) for cells in tables)
+    (estimate,) = replace(tuner, options=options).estimates(measure, expected, observed)
+    return estimate
 
 
 def _inverse_estimate(share: Estimate) -> Estimate:
     """Return 1 / share, infinite at 0."""
     if share.value is None:
         return share
-    bounds = (share.high, share.value, share.low)
+    share_limits = (share.high, share.value, share.low)
     low, value, high = (
-        np.nan if bound is None else 1 / bound if bound else np.inf for bound in bounds
+        np.nan if share_limit is None else 1 / share_limit if share_limit else np.inf
+        for share_limit in share_limits
     )
     return make_estimate(value, low, high)
 
@@ -336,33 +376,33 @@ def prevalence_answer(row: Row, level: float, *, further: bool = False) -> Answe
 
     further: the sentence before names the model and its threshold; leave out these and details.
     """
-    names = ("ppv", "npv", "alarms", "alarms_per_case")
-    ppv, npv, alarms, per_case = (as_estimate(row[name]) for name in names)
-    name = row["model"]
-    text = _answer_opening(row, further=further)
+    columns = ("ppv", "npv", "alarms", "alarms_per_case")
+    ppv, npv, alarms, per_case = (as_estimate(row[column]) for column in columns)
+    model = row["model"]
+    sentence = _answer_opening(row, further=further)
     if ppv.value is None or alarms.value is None:
-        text += " predicts no positives: PPV is undefined."
-        return Answer("at-prevalence", text, (name,), "ppv")
+        sentence += " predicts no positives: PPV is undefined."
+        return Answer("at-prevalence", sentence, (model,), "ppv")
     shares = [
         f"{title} {with_interval(share.value, share.low, share.high, level, format_close)}"
         for title, share in (("PPV", ppv), ("NPV", npv))
         if share.value is not None
     ]
-    n_alarms = f"{format_close(alarms.value, 1)} alarms per {ROWS:,} rows"
+    alarms_phrase = f"{format_close(alarms.value, 1)} alarms per {ROWS:,} rows"
     if further:
         shares[1:] = [] if npv.value is None else [f"NPV {format_close(npv.value, 3)}"]
-        text += f" has {join_words([*shares, n_alarms])}{net_benefit_clause(row)}."
-        return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)
-    cost = (
+        sentence += f" has {join_words([*shares, alarms_phrase])}{net_benefit_clause(row)}."
+        return Answer("at-prevalence", sentence, (model,), "ppv", ppv.value, ppv.low, ppv.high)
+    case_clause = (
         "" if per_case.value is None else f", {format_close(per_case.value, 1)} per case detected"
     )
-    ending = f"{n_alarms}{cost}{net_benefit_clause(row)}."
-    brief = f"{text} has {shares[0]} and raises {ending}"
-    text += f" has {' and '.join(shares)}. It raises {ending}"
+    ending = f"{alarms_phrase}{case_clause}{net_benefit_clause(row)}."
+    brief = f"{sentence} has {shares[0]} and raises {ending}"
+    sentence += f" has {' and '.join(shares)}. It raises {ending}"
     gain = as_estimate(row["gain"])
-    harm = gain.high is not None and gain.high < 0
+    is_harm = gain.high is not None and gain.high < 0
     limits = (ppv.value, ppv.low, ppv.high)
-    return Answer("at-prevalence", text, (name,), "ppv", *limits, brief=brief, harm=harm)
+    return Answer("at-prevalence", sentence, (model,), "ppv", *limits, brief=brief, harm=is_harm)
 
 
 def net_benefit_clause(row: Row) -> str:
@@ -389,14 +429,14 @@ def net_benefit_clause(row: Row) -> str:
 def _answer_opening(row: Row, *, further: bool) -> str:
     """Return the sentence on a row of a prevalence up to its verb: population, threshold, model."""
     threshold = row["threshold"]
-    name = row["model"]
-    subject = "the model" if name == "model" else quote_if_ambiguous(name)
+    model = row["model"]
+    subject = "the model" if model == "model" else quote_if_ambiguous(model)
     if further or threshold is None:
         return f"{prevalence_phrase(row)}, {subject}"
     rule = str(row["chosen_by"] or "").partition(":")[0]
     reason = f" ({RULES[rule]})" if rule in RULES else ""
-    cut = f"threshold {format_exact(cell_number(threshold))}{reason}"
-    return f"{prevalence_phrase(row)} and {cut}, {subject}"
+    threshold_phrase = f"threshold {format_exact(cell_number(threshold))}{reason}"
+    return f"{prevalence_phrase(row)} and {threshold_phrase}, {subject}"
 
 
 def population_cells(kind: str, population: Population | None) -> CellsByColumn:

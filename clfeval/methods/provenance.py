@@ -43,7 +43,10 @@ QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
 def build_parameters(
     order: str, values: Mapping[str, Any], *groups: object, omitted: str = "", weighed: bool = False
 ) -> dict[str, Any]:
-    """Return parameters by name: `values`, and those of the option groups; `order` comes first."""
+    """Return parameters by name: `values`, and those of the option groups; `order` comes first.
+
+    order, omitted: names separated by spaces. weighed: rows have sampling weights.
+    """
     parameters = reduce(or_, map(declaration.document_parameters, groups)) | {**values}
     if "cluster" in parameters and "cluster" not in omitted.split():
         column = parameters["cluster"]
@@ -54,10 +57,12 @@ def build_parameters(
         if column is not None:
             methods = CLUSTERED
         if methods and parameters.get("interval") != "none":
-            of_rows = parameters.get("interval_methods", {})
-            parameters["interval_methods"] = {**of_rows, **methods}
-    names = [name for name in (*order.split(), *parameters) if name not in omitted.split()]
-    return {name: parameters[name] for name in names if name in parameters}
+            row_methods = parameters.get("interval_methods", {})
+            parameters["interval_methods"] = {**row_methods, **methods}
+    parameter_names = [
+        name for name in (*order.split(), *parameters) if name not in omitted.split()
+    ]
+    return {name: parameters[name] for name in parameter_names if name in parameters}
 
 
 def build_signature(
@@ -67,17 +72,24 @@ def build_signature(
     files: Iterable[InputFile],
     statistics: str,
 ) -> str:
-    """Join `key:value` parts: settings, then the sha256 of the files and of the statistics."""
+    """Join `key:value` parts: settings, then the sha256 of the files and of the statistics.
+
+    order: names of the settings that come first, separated by spaces. statistics: their digest.
+    """
     settings = reduce(or_, map(declaration.signature_settings, groups)) | {**values}
-    names = [name for name in dict.fromkeys((*order.split(), *settings)) if name in settings]
-    parts = [
-        *((name, settings[name]) for name in names),
+    setting_names = [
+        name for name in dict.fromkeys((*order.split(), *settings)) if name in settings
+    ]
+    keys_and_values = [
+        *((name, settings[name]) for name in setting_names),
         ("data", "+".join(file.sha256[:8] if file.sha256 else "-" for file in files)),
         ("stats", statistics[:8]),
         ("clfeval", __version__),
     ]
     return "|".join(
-        f"{key}:{str(value).translate(QUOTED)}" for key, value in parts if value not in (None, "")
+        f"{key}:{str(value).translate(QUOTED)}"
+        for key, value in keys_and_values
+        if value not in (None, "")
     )
 
 
@@ -91,21 +103,25 @@ def name_interval_methods(methods: Mapping[str, str], interval: str) -> dict[str
 
 def format_thresholds(thresholds: Mapping[str, float | None]) -> str:
     """Write the thresholds: one number when all models share it, `none` when there is none."""
-    cuts = {name: cut for name, cut in thresholds.items() if cut is not None}
-    if len(set(cuts.values())) <= 1:
-        return "".join(repr(cut) for cut in set(cuts.values())) or "none"
-    return ",".join(f"{name}={cut!r}" for name, cut in sorted(cuts.items()))
+    known_thresholds = {
+        name: threshold for name, threshold in thresholds.items() if threshold is not None
+    }
+    if len(set(known_thresholds.values())) <= 1:
+        return "".join(repr(threshold) for threshold in set(known_thresholds.values())) or "none"
+    return ",".join(f"{name}={threshold!r}" for name, threshold in sorted(known_thresholds.items()))
 
 
 def prefix_threshold(answer: Answer, thresholds: Mapping[str, float | None]) -> Answer:
     """Prefix a sentence with the threshold of the scores, if all models share it."""
-    (cut, *others) = {*thresholds.values()} or {None}
-    if cut is None or others or not answer.models:
+    (threshold, *other_thresholds) = {*thresholds.values()} or {None}
+    if threshold is None or other_thresholds or not answer.models:
         return answer
-    first_word, space, further = answer.text.partition(" ")
+    first_word, separator, remainder = answer.text.partition(" ")
     if first_word in ("No", "All", "Every"):
         first_word = first_word.lower()
-    return replace(answer, text=f"At threshold {format_exact(cut)}, {first_word}{space}{further}")
+    return replace(
+        answer, text=f"At threshold {format_exact(threshold)}, {first_word}{separator}{remainder}"
+    )
 
 
 def class_totals(sample: Sample) -> dict[str, Any]:
@@ -115,7 +131,10 @@ def class_totals(sample: Sample) -> dict[str, Any]:
     rows = None if positives is None or negatives is None else positives + negatives
     totals = {"rows": rows, "positives": positives, "negatives": negatives}
     return {
-        **{name: n if n is None else from_units(n, unit) for name, n in totals.items()},
+        **{
+            name: total if total is None else from_units(total, unit)
+            for name, total in totals.items()
+        },
         "prevalence": ratio and ratio.prevalence,
         "odds": ratio and ratio.odds,
         **cluster_summary(sample.patterns.get(None)),
@@ -132,25 +151,25 @@ def multiclass_summary(patterns: ClassPatterns) -> dict[str, Any]:
     }
 
 
-def class_rows(sample: Sample, label: str | None) -> tuple[list[float], list[float]]:
+def class_rows(sample: Sample, slice_name: str | None) -> tuple[list[float], list[float]]:
     """Return the positives and negatives of a slice for each model, effective if weighted."""
-    counts = sample.slices[label]
-    patterns = sample.patterns.get(label)
+    counts = sample.slices[slice_name]
+    patterns = sample.patterns.get(slice_name)
     if patterns is not None and patterns.fractional:
         negatives, positives = np.round(class_sizes(patterns, 2)).tolist()
         return [positives], [negatives]
     return counts.display_units("positives").tolist(), counts.display_units("negatives").tolist()
 
 
-def slice_totals(sample: Sample, label: str | None) -> tuple[Any, Any, Population | None]:
+def slice_totals(sample: Sample, slice_name: str | None) -> tuple[Any, Any, Population | None]:
     """Return the class totals of a slice and their ratio; None where undefined or models differ."""
-    counts = sample.slices[label]
+    counts = sample.slices[slice_name]
     if not sample.counts_negatives:
-        totals = {*counts.positives.tolist()}
-        return (totals.pop() if len(totals) == 1 else None), None, None
-    pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
-    is_equal = len(pairs) == 1 and sample.sampled
-    positives, negatives = pairs.pop() if is_equal else (None, None)
+        positive_totals = {*counts.positives.tolist()}
+        return (positive_totals.pop() if len(positive_totals) == 1 else None), None, None
+    model_totals = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
+    is_equal = len(model_totals) == 1 and sample.sampled
+    positives, negatives = model_totals.pop() if is_equal else (None, None)
     if not (positives and negatives):
         return positives, negatives, None
     return positives, negatives, Population.from_counts(positives, negatives, counts.unit)
@@ -161,32 +180,38 @@ def exclusion_notes(files: Sequence[InputFile], blank: int, unmatched: int = 0) 
     notes = list[ResultNote]()
     dropped = sum(file.dropped for file in files) - unmatched
     if unmatched:
-        were = "was" if unmatched == 1 else "were"
-        text = f"{format_count(unmatched, 'row')} {were} excluded: the id is missing in some file"
+        verb = "was" if unmatched == 1 else "were"
+        text = f"{format_count(unmatched, 'row')} {verb} excluded: the id is missing in some file"
         notes.append(ResultNote("dropped", text))
     if dropped:
-        rows, were = ("row", "was") if dropped == 1 else ("rows", "were")
-        text = f"{dropped} {rows} with missing values {were} excluded"
+        noun, verb = ("row", "was") if dropped == 1 else ("rows", "were")
+        text = f"{dropped} {noun} with missing values {verb} excluded"
         notes.append(ResultNote("dropped", text))
     if blank:
-        notes.append(ResultNote("blank-lines", f"{blank} blank line{'s' * (blank > 1)} skipped"))
+        lines = "lines" if blank > 1 else "line"
+        notes.append(ResultNote("blank-lines", f"{blank} blank {lines} skipped"))
     return notes
 
 
-def clipped_note(lost: Mapping[str, float], unit: float = 1) -> list[ResultNote]:
+def clipped_note(clipped_rows: Mapping[str, float], unit: float = 1) -> list[ResultNote]:
     """Return a warning on rows where models gave the true class probability 0, if any."""
-    models = sorted(((from_units(rows, unit), name) for name, rows in lost.items() if rows))
-    if not models:
+    rows_and_models = sorted(
+        ((from_units(rows, unit), model) for model, rows in clipped_rows.items() if rows)
+    )
+    if not rows_and_models:
         return []
-    phrases = [f"{format_count(rows, 'row')} of {quote_name(name)}" for rows, name in models[::-1]]
+    phrases = [
+        f"{format_count(rows, 'row')} of {quote_name(model)}"
+        for rows, model in rows_and_models[::-1]
+    ]
     text = "probability 0 of the true class is replaced by 2**-52 for log_loss"
     return [ResultNote("clipped", f"in {join_texts(phrases, 3)}, {text}")]
 
 
 def bucket_notes(predictions: PredictionCounts, *, curves: bool = True) -> list[ResultNote]:
     """Return a note on curves of scores that are counted in buckets."""
-    scored = any(model.kind != "label" for model in predictions.models)
-    if not (curves and scored) or predictions.bits is None:
+    has_scores = any(model.kind != "label" for model in predictions.models)
+    if not (curves and has_scores) or predictions.bits is None:
         return []
     text = "scores are counted in buckets: curves have a point where each starts, and thresholds "
     text += f"are among these ({COMMAND}clfeval report --scores exact{END}: one by one, "
@@ -196,22 +221,29 @@ def bucket_notes(predictions: PredictionCounts, *, curves: bool = True) -> list[
 
 def _scale_notes(columns: Columns) -> list[ResultNote]:
     """Return notes on scores that are read on another scale than they are written."""
-    percents = [name for name, (_, divisor) in columns.scaled.items() if abs(divisor) > 1]
+    percentage_columns = [
+        column for column, (_, divisor) in columns.scaled.items() if abs(divisor) > 1
+    ]
     notes = []
-    if percents:
-        verb = "is a percentage" if len(percents) == 1 else "are percentages"
-        text = f"{list_names(percents, 4)} {verb}: the scores are divided by 100"
+    if percentage_columns:
+        verb = "is a percentage" if len(percentage_columns) == 1 else "are percentages"
+        text = f"{list_names(percentage_columns, 4)} {verb}: the scores are divided by 100"
         notes.append(ResultNote("percentages", text))
-    turned = {name: offset for name, (offset, divisor) in columns.scaled.items() if divisor < 0}
-    for name, offset in turned.items():
-        text = f"{quote_name(name)} is reversed: its scores and thresholds are those of "
+    reversed_offsets = {
+        column: offset for column, (offset, divisor) in columns.scaled.items() if divisor < 0
+    }
+    for column, offset in reversed_offsets.items():
+        text = f"{quote_name(column)} is reversed: its scores and thresholds are those of "
         notes.append(ResultNote("reversed", f"{text}{'1 minus it' if offset else 'minus it'}"))
-    for name in columns.log_odds:
-        text = f"{quote_name(name)} is read as log odds: its scores and thresholds are "
+    for column in columns.log_odds:
+        text = f"{quote_name(column)} is read as log odds: its scores and thresholds are "
         notes.append(ResultNote("log-odds", f"{text}probabilities, 1 / (1 + exp(-x))"))
-    for name, calibrated in columns.calibrated.items():
-        text = f"{quote_name(name)} has the scores of {quote_name(calibrated.stored.model)} as "
-        notes.append(ResultNote("recalibrated", f"{text}{calibrated.file.name} recalibrates them"))
+    for column, calibrated_column in columns.calibrated.items():
+        model = quote_name(calibrated_column.stored.model)
+        text = f"{quote_name(column)} has the scores of {model} as "
+        notes.append(
+            ResultNote("recalibrated", f"{text}{calibrated_column.file.name} recalibrates them")
+        )
     return [*notes, *verdict_notes(columns.calibrated.values())]
 
 
@@ -230,14 +262,19 @@ def offer_of_log_odds(model: str, predictions: PredictionCounts) -> str:
 
 def verdict_notes(calibrated: Iterable[CalibratedColumn]) -> list[ResultNote]:
     """Return notes on calibrators that were not found to help when they were fitted."""
-    models = dict[tuple[str, str], list[str]]()  # by the name of the file and what is to be said
+    # by the name of the file and the caution
+    models_by_caution = dict[tuple[str, str], list[str]]()
     for column in calibrated:
         stored = column.stored
         if stored.method != "none" and (stored.gain is None or stored.gain.verdict != "helps"):
-            models.setdefault((column.file.name, _caution(stored.gain)), []).append(stored.model)
+            models_by_caution.setdefault((column.file.name, _caution(stored.gain)), []).append(
+                stored.model
+            )
     return [
-        ResultNote("calibrator-verdict", f"{file}: recalibration of {list_names(names, 4)} {text}")
-        for (file, text), names in models.items()
+        ResultNote(
+            "calibrator-verdict", f"{file_name}: recalibration of {list_names(models, 4)} {caution}"
+        )
+        for (file_name, caution), models in models_by_caution.items()
     ]
 
 
@@ -268,9 +305,10 @@ def counting_notes(predictions: PredictionCounts, *, clusters: bool = True) -> l
     if has_scores and predictions.positive in ("0", "false", "False", "FALSE"):
         text = f"high scores should mean '{predictions.positive}'"
         notes.append(ResultNote("score-direction", text))
-    rounded = {model.name: model.rounded for model in predictions.models if model.rounded}
-    if rounded:
-        text = f"scores of {list_names(rounded, 3)} lie up to {max(rounded.values()):.1g} outside "
+    rounding_by_model = {model.name: model.rounded for model in predictions.models if model.rounded}
+    if rounding_by_model:
+        distance = max(rounding_by_model.values())
+        text = f"scores of {list_names(rounding_by_model, 3)} lie up to {distance:.1g} outside "
         notes.append(ResultNote("rounded-scores", f"{text}0 to 1; they are evaluated as 0 and 1"))
     notes += _scale_notes(settled.columns)
     if are_entity_tags(predictions.classes):
@@ -289,24 +327,24 @@ def _paired_column_notes(predictions: PredictionCounts) -> Iterator[ResultNote]:
     for model in predictions.models:
         if not model.label_column:
             continue
-        columns = (
+        columns_phrase = (
             f"{list_names((model.label_column, *model.columns), 4)} are one model, '{model.name}'"
         )
         if len(model.columns) == 1:
-            columns = (
+            columns_phrase = (
                 f"'{model.label_column}' and '{model.columns[0]}' are one model, '{model.name}'"
             )
-        cut = predictions.thresholds[model.name]
-        text = f"{columns}: it predicts the most probable class"
-        if cut is not None:
+        threshold = predictions.thresholds[model.name]
+        text = f"{columns_phrase}: it predicts the most probable class"
+        if threshold is not None:
             noun = f"probabilities of '{predictions.positive}'"
             if model.kind == "score":
                 noun = "scores"
-            text = f"{columns}: {noun} of {format_exact(cut)} or more are positive"
+            text = f"{columns_phrase}: {noun} of {format_exact(threshold)} or more are positive"
         limits = (predictions.evaluated.settled.related or {}).get(model.name, ())
         ranges = [
-            f"{word} {format_exact(limit)}"
-            for word, limit in zip(("above", "up to"), limits, strict=False)
+            f"{relation} {format_exact(limit)}"
+            for relation, limit in zip(("above", "up to"), limits, strict=False)
             if isfinite(limit)
         ]
         if ranges:  # which give the same labels from the scores
@@ -347,8 +385,8 @@ def report_provenance(
     """Return the parameters and signature of a Result; digests: of labels, then of scores."""
     roles = sample.roles
     predictions = sample.predictions
-    of_labels, *of_scores = digests
-    statistics = sha256("".join([of_labels, *sorted(of_scores)]).encode()).hexdigest()
+    labels_digest, *score_digests = digests
+    statistics = sha256("".join([labels_digest, *sorted(score_digests)]).encode()).hexdigest()
     signed: dict[str, Any] = {"pos": sample.positive, "cut": format_thresholds(sample.thresholds)}
     parameters: dict[str, Any] = {"positive": sample.positive, "negative": list(sample.negative)}
     methods = INTERVAL_METHODS
@@ -372,11 +410,11 @@ def report_provenance(
         "best": " ".join(options.best_threshold),
         "abstain": " ".join(options.abstain),
     }
-    rules = {"best_threshold": options.best_threshold, "abstain": options.abstain}
-    parameters |= {name: list(texts) for name, texts in rules.items() if texts}
+    rule_texts = {"best_threshold": options.best_threshold, "abstain": options.abstain}
+    parameters |= {name: list(texts) for name, texts in rule_texts.items() if texts}
     if targets := options.populations:
         parameters["targets"] = [{"prevalence": t.prevalence, "odds": t.odds} for t in targets]
-        signed["odds"] = ",".join(t.odds for t in targets)
+        signed["odds"] = ",".join(target.odds for target in targets)
     if options.interval == "bootstrap":  # the others are used where it has no limits
         methods = {"every measure in `metrics`": "percentile bootstrap of rows", **methods}
     parameters["interval_methods"] = {} if options.confidence is None else methods
@@ -389,7 +427,7 @@ def report_provenance(
             roles,
             options,
             files=sample.files,
-            statistics=statistics if of_scores else of_labels,
+            statistics=statistics if score_digests else labels_digest,
         ),
         "inputs": sample.files,
         "parameters": build_parameters(
@@ -436,30 +474,35 @@ def cluster_summary(patterns: PatternCounts | ClassPatterns | None) -> dict[str,
         return {"effective_rows": float(f"{patterns.clusters.size:.12g}")}  # sums of fractions
     if patterns.fractional:
         all_rows = np.ones((1, len(patterns.n)), bool)
+        _, effective_clusters = share_design(patterns.clusters, all_rows, all_rows)
         return {
             "clusters": len(patterns.clusters),
             "design_effect": None,
-            "effective_clusters": float(share_design(patterns.clusters, all_rows, all_rows)[1][0]),
+            "effective_clusters": float(effective_clusters.item()),
         }
     if isinstance(patterns, ClassPatterns):
-        tables = enumerate(accuracy_influence(patterns.tables))
-        influence = np.array([table[patterns.cells(i)] for i, table in tables])
+        influence_tables = enumerate(accuracy_influence(patterns.tables))
+        influence = np.array(
+            [table[patterns.cells(model_index)] for model_index, table in influence_tables]
+        )
         effects = influence_covariance(influence, patterns.n, clusters=patterns.clusters).effect
     else:
         effects = _rate_design_effects(patterns, patterns.clusters)
     effects = effects[np.isfinite(effects)]
-    most = float(effects.max()) if len(effects) else None
-    return {"clusters": len(patterns.clusters), "design_effect": most}
+    largest_effect = float(effects.max()) if len(effects) else None
+    return {"clusters": len(patterns.clusters), "design_effect": largest_effect}
 
 
 def _rate_design_effects(patterns: PatternCounts, clusters: Owned) -> Floats:
     """Return the design effects of sensitivities and specificities."""
     truth = patterns.truth[:, None]
     effects = list[Floats]()
-    for of_class, is_right in ((truth, patterns.votes), (~truth, ~patterns.votes)):
-        right = of_class & is_right
-        class_effects = share_design(clusters, right.T, of_class.T, cautious=False)[0]
-        varies = ((patterns.n @ right) > 0) & ((patterns.n @ (of_class & ~is_right)) > 0)
+    for in_class, is_correct in ((truth, patterns.votes), (~truth, ~patterns.votes)):
+        correct_in_class = in_class & is_correct
+        class_effects, _ = share_design(clusters, correct_in_class.T, in_class.T, cautious=False)
+        varies = ((patterns.n @ correct_in_class) > 0) & (
+            (patterns.n @ (in_class & ~is_correct)) > 0
+        )
         effects.append(class_effects[varies])
     return np.concatenate(effects)
 
@@ -468,33 +511,35 @@ def cluster_notes(predictions: PredictionCounts) -> list[ResultNote]:
     """Return warnings on few clusters, or on a column that may identify clusters."""
     clusters = predictions.patterns.clusters
     if isinstance(clusters, ClusterCounts):
-        n = predictions.patterns.n.astype(np.float64)
-        equivalent = 1.0  # the number of clusters of equal size
+        row_counts = predictions.patterns.n.astype(np.float64)
+        equivalent_count = 1.0  # the number of clusters of equal size
         if len(clusters) > 1:
-            equivalent = n.sum() ** 2 / clusters.products(np.ones((1, len(n)))).item()
-        if equivalent >= ENOUGH:
+            equivalent_count = (
+                row_counts.sum() ** 2 / clusters.products(np.ones((1, len(row_counts)))).item()
+            )
+        if equivalent_count >= ENOUGH:
             return []
-        weighted = predictions.patterns.fractional
-        text = _few_clusters_text(len(clusters), equivalent, weighted=weighted)
+        has_weights = predictions.patterns.fractional
+        text = _few_clusters_text(len(clusters), equivalent_count, has_weights=has_weights)
         return [ResultNote("few-clusters", text)]
-    name = predictions.evaluated.likely_cluster()
-    if name is None:
+    column = predictions.evaluated.likely_cluster()
+    if column is None:
         return []
-    text = f"'{name}' repeats: if rows with the same value are correlated, intervals are too "
-    return [ResultNote("may-share", f"{text}narrow; add {format_option('--cluster', str(name))}")]
+    text = f"'{column}' repeats: if rows with the same value are correlated, intervals are too "
+    return [ResultNote("may-share", f"{text}narrow; add {format_option('--cluster', str(column))}")]
 
 
-def _few_clusters_text(count: int, equivalent: float, *, weighted: bool) -> str:
-    """Return what few clusters mean for intervals; equivalent: their number if of equal size."""
-    if count < 2:
+def _few_clusters_text(cluster_count: int, equivalent_count: float, *, has_weights: bool) -> str:
+    """Return what few clusters mean for intervals; equivalent_count: if of equal size."""
+    if cluster_count < 2:
         return "all rows are in one cluster: intervals cannot be computed"
-    if count < FEWEST_CLUSTERS:
-        return f"only {count} clusters: intervals and tests need {FEWEST_CLUSTERS}"
-    text = f"only {count} clusters: intervals are approximate"
-    if count < FEW:
-        return f"{text}, by Student's t with {count - 1} degrees of freedom"
-    if count < ENOUGH:
+    if cluster_count < FEWEST_CLUSTERS:
+        return f"only {cluster_count} clusters: intervals and tests need {FEWEST_CLUSTERS}"
+    text = f"only {cluster_count} clusters: intervals are approximate"
+    if cluster_count < FEW:
+        return f"{text}, by Student's t with {cluster_count - 1} degrees of freedom"
+    if cluster_count < ENOUGH:
         return text
-    size = "weight" if weighted else "size"
-    text = f"{count} clusters of unequal {size} are equivalent to {equivalent:.0f} equal ones: "
-    return f"{text}intervals are approximate"
+    size = "weight" if has_weights else "size"
+    text = f"{cluster_count} clusters of unequal {size} are equivalent to {equivalent_count:.0f} "
+    return f"{text}equal ones: intervals are approximate"

@@ -20,7 +20,7 @@ BINS = 10
 
 
 def calibration_rows(
-    label: str | None, model: str, counts: ScoreCounts, level: float | None, design: Design
+    slice_name: str | None, model: str, counts: ScoreCounts, level: float | None, design: Design
 ) -> Rows:
     """Return the bins of the reliability diagram: about a tenth of the rows each, by score.
 
@@ -28,65 +28,71 @@ def calibration_rows(
     clusters of counts divided by the design effect.
     Scores must be probabilities. Source: Murphy and Winkler 1977, Applied Statistics 26:41.
     """
-    below = counts.running.sum(axis=0)
-    starts = _bin_starts(below)
-    first = np.searchsorted(below, below[starts], side="right") - 1  # the first with rows
-    last = np.searchsorted(below, np.append(below[starts[1:]], below[-1])) - 1
-    confusions = confusions_between(counts, first, last + 1)
-    rows = confusions.tp + confusions.fp
+    rows_below = counts.running.sum(axis=0)
+    bin_starts = _bin_starts(rows_below)
+    first_scores = (
+        np.searchsorted(rows_below, rows_below[bin_starts], side="right") - 1
+    )  # the first with rows
+    last_scores = (
+        np.searchsorted(rows_below, np.append(rows_below[bin_starts[1:]], rows_below[-1])) - 1
+    )
+    confusions = confusions_between(counts, first_scores, last_scores + 1)
+    row_counts = confusions.tp + confusions.fp
     columns = {
-        "bin": range(1, len(first) + 1),
-        "from": counts.scores[first].tolist(),
-        "to": counts.highest[last].tolist(),
-        "rows": from_units(rows, counts.unit).tolist(),
-        "mean_score": (_score_sums(counts, starts) / rows).tolist(),
+        "bin": range(1, len(first_scores) + 1),
+        "from": counts.scores[first_scores].tolist(),
+        "to": counts.highest[last_scores].tolist(),
+        "rows": from_units(row_counts, counts.unit).tolist(),
+        "mean_score": (_score_sums(counts, bin_starts) / row_counts).tolist(),
     }
 
     def build_rows() -> list[Row]:
         observed = _observed_shares(confusions, level, design)
-        return rows_from_columns({**columns, "observed": observed}, slice=label, model=model)
+        return rows_from_columns({**columns, "observed": observed}, slice=slice_name, model=model)
 
-    return deferred_rows(len(first), build_rows)
+    return deferred_rows(len(first_scores), build_rows)
 
 
-def _bin_starts(below: Counts) -> Ints:
+def _bin_starts(rows_below: Counts) -> Ints:
     """Return the first score of each tenth of the rows, without tenths that have none.
 
-    A score is in the tenth of its middle row. below: rows below each score, and all, (m + 1,).
+    A score is in the tenth of its middle row. rows_below: rows below each score, and all, (m + 1,).
     """
-    total = below[-1]
-    tenths = first_reaching(
-        lambda i: np.asarray(BINS * (below[i] + below[i + 1]) / (2 * total)),
+    row_count = rows_below[-1]
+    tenth_starts = first_reaching(
+        lambda score_indices: np.asarray(
+            BINS * (rows_below[score_indices] + rows_below[score_indices + 1]) / (2 * row_count)
+        ),
         np.arange(1.0, BINS),
-        len(below) - 1,
+        len(rows_below) - 1,
     )
-    starts = np.append(0, tenths)
-    return np.asarray(starts[np.diff(below[starts], append=total) > 0])
+    bin_starts = np.append(0, tenth_starts)
+    return np.asarray(bin_starts[np.diff(rows_below[bin_starts], append=row_count) > 0])
 
 
-def _score_sums(counts: ScoreCounts, starts: Ints) -> Floats:
+def _score_sums(counts: ScoreCounts, bin_starts: Ints) -> Floats:
     """Return the sum of the scores of all rows of each bin, which begin at these scores."""
-    bins = pairwise([*starts.tolist(), len(counts.scores)])
-    return np.array([counts.sums(slice(start, stop)).sum() for start, stop in bins])
+    bin_ends = pairwise([*bin_starts.tolist(), len(counts.scores)])
+    return np.array([counts.sums(slice(start, end)).sum() for start, end in bin_ends])
 
 
 def _observed_shares(confusions: ConfusionCounts, level: float | None, design: Design) -> Estimates:
     """Return the share of positives of each bin: the precision where its rows are flagged."""
     cells = Cells.at_prevalence(confusions)
-    bounds = None
+    limits = None
     if level is not None:
-        bounds = exact_limits("precision", cells, level=level, design=design)
+        limits = exact_limits("precision", cells, level=level, design=design)
     shares = divide(confusions.tp, confusions.tp + confusions.fp)
-    return estimate_column(shares, bounds, cells, ())
+    return estimate_column(shares, limits, cells, ())
 
 
-def first_reaching(rising: Callable[[Ints], Floats], targets: Floats, m: int) -> Ints:
-    """Return the first of m indices at which a rising function reaches each target, else m."""
+def first_reaching(rising: Callable[[Ints], Floats], targets: Floats, index_count: int) -> Ints:
+    """Return the first index at which a rising function reaches each target, else `index_count`."""
     low = np.zeros(len(targets), np.int64)
-    high = np.full(len(targets), m)
+    high = np.full(len(targets), index_count)
     while (is_open := low < high).any():
         middle = (low + high) // 2
-        is_below = rising(np.minimum(middle, m - 1)) < targets
+        is_below = rising(np.minimum(middle, index_count - 1)) < targets
         low = np.where(is_open & is_below, middle + 1, low)
         high = np.where(is_open & ~is_below, middle, high)
     return low

@@ -28,6 +28,7 @@ DRAWS = 400  # bootstrap tables
 GROUPS = 2**9  # groups of scores on bootstrap tables
 SELDOM, INFINITE = "limit_seldom_met", "infinite_scores"
 _TIE = 1e-12  # relative tolerance of ties
+CORRECTED_LIMITS = ("precision", "npv", "fdr", "for")  # predictive values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,21 +48,30 @@ class ThresholdRule:
 
         Shapes: tp and fp (..., h), from nothing positive to everything; result (...).
         """
-        p = tp[..., -1:]
-        n = fp[..., -1:]
-        table = Confusion(*(cell.astype(np.float64) for cell in (tp, fp, p - tp, n - fp)))
+        positives = tp[..., -1:]
+        negatives = fp[..., -1:]
+        table = Confusion(
+            *(cell.astype(np.float64) for cell in (tp, fp, positives - tp, negatives - fp))
+        )
         gains = self.best.measure.sign * measure_value(self.best, table)
         if self.limited is not None:
             slack = self.sign * (measure_value(self.limited, table) - self.limit)
             gains = np.where(slack >= -_TIE, gains, np.nan)
-        defined = ~np.isnan(gains)
-        most = np.where(defined, gains, -np.inf).max(axis=-1, keepdims=True)
+        is_defined = ~np.isnan(gains)
+        largest_gain = np.where(is_defined, gains, -np.inf).max(axis=-1, keepdims=True)
         with np.errstate(invalid="ignore"):
-            is_best = defined & ((gains == most) | (gains >= most - _TIE * np.abs(most)))
-        hits, false, p, n = safe_for_products(tp, fp, p, n)
-        delta = hits * n - false * p  # whole numbers, so that equal means equal
-        delta = np.where(is_best, delta, delta.min(axis=-1, keepdims=True) - 1)
-        return np.where(defined.any(axis=-1), delta.argmax(axis=-1), -1)
+            is_best = is_defined & (
+                (gains == largest_gain) | (gains >= largest_gain - _TIE * np.abs(largest_gain))
+            )
+        tp_products, fp_products, positives, negatives = safe_for_products(
+            tp, fp, positives, negatives
+        )
+        # tpr - fpr as whole numbers, so that equal means equal
+        rate_differences = tp_products * negatives - fp_products * positives
+        rate_differences = np.where(
+            is_best, rate_differences, rate_differences.min(axis=-1, keepdims=True) - 1
+        )
+        return np.where(is_defined.any(axis=-1), rate_differences.argmax(axis=-1), -1)
 
 
 def measure_value(requested: RequestedMeasure, table: Confusion) -> Floats:
@@ -84,9 +94,9 @@ class BootstrapChoices:
         mean over draws (measure of the draw - measure of all rows) / (1 - 1/e)
         """
         gaps = np.asarray(formula(self.draw_tables) - formula(self.row_tables))
-        defined = ~np.isnan(gaps)
-        mean = np.where(defined, gaps, 0).sum(axis=1) / np.maximum(defined.sum(axis=1), 1)
-        return np.asarray(mean / (1 - 1 / e))  # the expected share of distinct rows in a draw
+        is_defined = ~np.isnan(gaps)
+        mean_gap = np.where(is_defined, gaps, 0).sum(axis=1) / np.maximum(is_defined.sum(axis=1), 1)
+        return np.asarray(mean_gap / (1 - 1 / e))  # the expected share of distinct rows in a draw
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,55 +125,66 @@ class ChosenThresholds:
         hull: search `candidate_points` only. Expected: less positive optimism of both rates.
         """
         points = candidate_points(counts) if hull else roc_points(counts)
-        positions = _best_places(rules, points.tp[None], points.fp[None], hull=hull)[:, 0]
-        tables = confusions_at(counts, points.thresholds[positions])
+        point_indices = _best_places(rules, points.tp[None], points.fp[None], hull=hull)[:, 0]
+        tables = confusions_at(counts, points.thresholds[point_indices])
         if reason := _explain_unknown(counts):
-            return cls(points, positions, tables, tables, None, [reason] * len(positions))
+            return cls(points, point_indices, tables, tables, None, [reason] * len(point_indices))
         rng = random_stream(seed, f"cut\0{stream}")
         choices = _bootstrap_choices(counts, rules, rng, hull=hull)
         expected = _expected_tables(rules, tables, choices)
         if tables.sums is not None:
-            independent = isinstance(counts.clusters, RowWeights)
+            are_independent = isinstance(counts.clusters, RowWeights)
             sums = [
-                thinned_products(tables.take([i]), expected.take([i]), rows=independent)
-                for i in range(len(positions))
+                thinned_products(
+                    tables.take([rule_index]), expected.take([rule_index]), rows=are_independent
+                )
+                for rule_index in range(len(point_indices))
             ]
             expected = replace(expected, sums=np.array(sums))
-        seldom = np.isnan(choices.thresholds).mean(axis=1) > 0.5
-        unknown = [SELDOM if flag else None for flag in seldom]
-        return cls(points, positions, tables, expected, choices, unknown)
+        is_seldom_met = np.isnan(choices.thresholds).mean(axis=1) > 0.5
+        unknown_reasons = [SELDOM if is_seldom else None for is_seldom in is_seldom_met]
+        return cls(points, point_indices, tables, expected, choices, unknown_reasons)
 
-    def used(self, i: int) -> tuple[float | None, ConfusionCounts, ConfusionCounts]:
+    def used(self, rule_index: int) -> tuple[float | None, ConfusionCounts, ConfusionCounts]:
         """Return the threshold of a rule, None above every score, and the tables there."""
-        cut = self.points.thresholds[self.positions[i]].item()
-        return cut if isfinite(cut) else None, self.expected.take([i]), self.observed.take([i])
+        threshold = self.points.thresholds[self.positions[rule_index]].item()
+        return (
+            threshold if isfinite(threshold) else None,
+            self.expected.take([rule_index]),
+            self.observed.take([rule_index]),
+        )
 
 
 def _expected_tables(
     rules: Sequence[ThresholdRule], tables: ConfusionCounts, choices: BootstrapChoices
 ) -> ConfusionCounts:
     """Return the tables of r rules on new data: less the optimism of both rates, where positive."""
-    p = tables.positives
-    n = tables.negatives
+    positives = tables.positives
+    negatives = tables.negatives
     corrected = np.array(
         [
-            tables.tp - choices.optimism(sensitivity) * p,
-            tables.fp + choices.optimism(specificity) * n,
+            tables.tp - choices.optimism(sensitivity) * positives,
+            tables.fp + choices.optimism(specificity) * negatives,
         ]
     )
     _correct_limits(rules, tables, choices, corrected)
-    tp, fp = np.clip(corrected, 0, [p, n])
-    unchanged = (tables.tp + tables.fp == 0) | (tables.fn + tables.tn == 0)
-    for i, rule in enumerate(rules):
-        table = float_confusion(tables.take([i]))
-        new_table = Confusion(tp[i], fp[i], p[i] - tp[i], n[i] - fp[i])
-        value = float(measure_value(rule.best, table).ravel()[0])
+    tp, fp = np.clip(corrected, 0, [positives, negatives])
+    is_unchanged = (tables.tp + tables.fp == 0) | (tables.fn + tables.tn == 0)
+    for rule_index, rule in enumerate(rules):
+        observed_table = float_confusion(tables.take([rule_index]))
+        new_table = Confusion(
+            tp[rule_index],
+            fp[rule_index],
+            positives[rule_index] - tp[rule_index],
+            negatives[rule_index] - fp[rule_index],
+        )
+        observed_value = float(measure_value(rule.best, observed_table).ravel()[0])
         new_value = float(measure_value(rule.best, new_table).ravel()[0])
-        rises = rule.best.measure.sign * (new_value - value) > 0
-        unchanged[i] |= rule.limited is None and rises
-    tp = np.where(unchanged, tables.tp, tp)
-    fp = np.where(unchanged, tables.fp, fp)
-    return replace(tables, tp=tp, fp=fp, fn=p - tp, tn=n - fp)
+        improves = rule.best.measure.sign * (new_value - observed_value) > 0
+        is_unchanged[rule_index] |= rule.limited is None and improves
+    tp = np.where(is_unchanged, tables.tp, tp)
+    fp = np.where(is_unchanged, tables.fp, fp)
+    return replace(tables, tp=tp, fp=fp, fn=positives - tp, tn=negatives - fp)
 
 
 def _best_places(rules: Sequence[ThresholdRule], tp: Counts, fp: Counts, *, hull: bool) -> Ints:
@@ -173,8 +194,10 @@ def _best_places(rules: Sequence[ThresholdRule], tp: Counts, fp: Counts, *, hull
     candidates = hull_places(tp, fp)
     tp = np.take_along_axis(tp, candidates, axis=1)
     fp = np.take_along_axis(fp, candidates, axis=1)
-    best = np.stack([rule.places(tp, fp) for rule in rules])
-    return np.where(best < 0, -1, candidates[np.arange(len(candidates)), best])
+    best_candidates = np.stack([rule.places(tp, fp) for rule in rules])
+    return np.where(
+        best_candidates < 0, -1, candidates[np.arange(len(candidates)), best_candidates]
+    )
 
 
 def _bootstrap_choices(
@@ -186,16 +209,18 @@ def _bootstrap_choices(
     Statistics in Medicine 40:5691.
     """
     groups = counts.coarser(GROUPS)
-    n = np.concatenate([groups.positives, groups.negatives])
+    class_counts = np.concatenate([groups.positives, groups.negatives])
     blocks = [
         _choices_of_draws(draws, groups, rules, hull=hull)
-        for draws in resample_rows(n, groups.clusters, DRAWS, rng)
+        for draws in resample_rows(class_counts, groups.clusters, DRAWS, rng)
     ]
-    columns = [np.concatenate(column, axis=1) for column in zip(*blocks, strict=True)]
-    thresholds, hits, alarms, p, n, tp, fp = columns
-    draw_tables = Confusion(hits, alarms, p - hits, n - alarms)
+    choice_columns = [
+        np.concatenate(column_blocks, axis=1) for column_blocks in zip(*blocks, strict=True)
+    ]
+    thresholds, draw_tp, draw_fp, draw_positives, draw_negatives, tp, fp = choice_columns
+    draw_tables = Confusion(draw_tp, draw_fp, draw_positives - draw_tp, draw_negatives - draw_fp)
     (all_tp,), (all_fp,) = (
-        _from_above(counts[None]) for counts in (groups.positives, groups.negatives)
+        _from_above(group_counts[None]) for group_counts in (groups.positives, groups.negatives)
     )
     return BootstrapChoices(
         thresholds, draw_tables, Confusion(tp, fp, all_tp[-1] - tp, all_fp[-1] - fp)
@@ -209,17 +234,29 @@ def _choices_of_draws(
 
     Draws without a class are left out; all are NaN where a rule has no threshold.
     """
-    (tp,), (fp,) = (_from_above(counts[None]) for counts in (groups.positives, groups.negatives))
-    cuts = np.concatenate([[np.inf], groups.scores[::-1]])
-    by_class = draws.reshape(len(draws), 2, -1)
-    by_class = by_class[(by_class.sum(axis=2) > 0).all(axis=1)]
-    hits = _from_above(by_class[:, 0])
-    alarms = _from_above(by_class[:, 1])
-    place = _best_places(rules, hits, alarms, hull=hull)
-    i = np.arange(len(by_class))
-    p, n, _ = np.broadcast_arrays(hits[:, -1], alarms[:, -1], place)
-    columns = (cuts[place], hits[i, place], alarms[i, place], p, n, tp[place], fp[place])
-    return tuple(np.where(place < 0, np.nan, column) for column in columns)
+    (row_tp,), (row_fp,) = (
+        _from_above(group_counts[None]) for group_counts in (groups.positives, groups.negatives)
+    )
+    thresholds = np.concatenate([[np.inf], groups.scores[::-1]])
+    class_draws = draws.reshape(len(draws), 2, -1)
+    class_draws = class_draws[(class_draws.sum(axis=2) > 0).all(axis=1)]
+    draw_tp = _from_above(class_draws[:, 0])
+    draw_fp = _from_above(class_draws[:, 1])
+    point_indices = _best_places(rules, draw_tp, draw_fp, hull=hull)
+    draw_indices = np.arange(len(class_draws))
+    draw_positives, draw_negatives, _ = np.broadcast_arrays(
+        draw_tp[:, -1], draw_fp[:, -1], point_indices
+    )
+    choice_columns = (
+        thresholds[point_indices],
+        draw_tp[draw_indices, point_indices],
+        draw_fp[draw_indices, point_indices],
+        draw_positives,
+        draw_negatives,
+        row_tp[point_indices],
+        row_fp[point_indices],
+    )
+    return tuple(np.where(point_indices < 0, np.nan, column) for column in choice_columns)
 
 
 def _correct_limits(
@@ -228,47 +265,56 @@ def _correct_limits(
     choices: BootstrapChoices,
     counts: Floats,
 ) -> None:
-    """Correct TP and FP, (2, r), for optimism of predictive values; the maximised rate stays."""
+    """Correct TP and FP, counts (2, r), in place for optimism of limited predictive values.
+
+    The maximised rate stays.
+    """
     tp, fp = counts
-    for i, rule in enumerate(rules):
-        limit = rule.limited
-        if limit is None or limit.name not in ("precision", "npv", "fdr", "for"):
+    for rule_index, rule in enumerate(rules):
+        limited_measure = rule.limited
+        if limited_measure is None or limited_measure.name not in CORRECTED_LIMITS:
             continue
-        value = float(measure_value(limit, float_confusion(tables.take([i])))[0])
-        value -= float(choices.optimism(limit.measure.function)[i])
-        wrong_share = min(max(1 - value if limit.measure.sign > 0 else value, 0.0), 1.0)
-        p = tables.positives[i]
-        n = tables.negatives[i]
+        value = float(measure_value(limited_measure, float_confusion(tables.take([rule_index])))[0])
+        value -= float(choices.optimism(limited_measure.measure.function)[rule_index])
+        wrong_share = min(max(1 - value if limited_measure.measure.sign > 0 else value, 0.0), 1.0)
+        positives = tables.positives[rule_index]
+        negatives = tables.negatives[rule_index]
         # rows of a positive at the odds of the rule, per row of a negative
-        weight = 1.0 if rule.ratio is None else float(rule.ratio * n / p)
-        if rule.best.name == "specificity" and n > fp[i]:
-            tp[i] = p - divide((n - fp[i]) * wrong_share, (1 - wrong_share) * weight)
-        elif rule.best.name == "sensitivity" and tp[i] > 0:
-            fp[i] = divide(tp[i] * weight * wrong_share, 1 - wrong_share)
+        weight = 1.0 if rule.ratio is None else float(rule.ratio * negatives / positives)
+        if rule.best.name == "specificity" and negatives > fp[rule_index]:
+            tp[rule_index] = positives - divide(
+                (negatives - fp[rule_index]) * wrong_share, (1 - wrong_share) * weight
+            )
+        elif rule.best.name == "sensitivity" and tp[rule_index] > 0:
+            fp[rule_index] = divide(tp[rule_index] * weight * wrong_share, 1 - wrong_share)
 
 
 def thinned_products(table: ConfusionCounts, expected: ConfusionCounts, *, rows: bool) -> Floats:
     """Return the sums of products, (4, 4), of a table thinned to the expected TP and FP.
 
-    A row stays with probability a: a² of the squares, a (1 - a) of rows. rows: independent.
+    A row stays with probability a: a² of the squares, a (1 - a) of rows. rows: whether independent.
     """
     assert table.sums is not None
     sums = table.sums[0]
     thinning = np.eye(4)
     variances = np.zeros(4)
-    for i, cell, complement in ((0, "tp", "fn"), (1, "fp", "tn")):
-        of_class = np.eye(4)[2 + i]
-        thinned = np.eye(4)[i]
-        thinned_cell = cell
-        if _cell(expected, cell) > _cell(table, cell):  # fewer of the others
-            thinned = of_class - thinned
-            thinned_cell = complement
-        n = _cell(table, thinned_cell)
-        expected_n = _cell(expected, thinned_cell)
-        stays = expected_n / n if expected_n != n else 1.0
-        thinning[i] = stays * thinned if thinned_cell == cell else of_class - stays * thinned
-        squares = float(thinned @ sums @ thinned) if rows else n * table.unit
-        variances[i] = stays * (1 - stays) * squares
+    for cell_index, cell_name, complement_name in ((0, "tp", "fn"), (1, "fp", "tn")):
+        class_unit = np.eye(4)[2 + cell_index]
+        cell_unit = np.eye(4)[cell_index]
+        thinned_name = cell_name
+        if _cell(expected, cell_name) > _cell(table, cell_name):  # fewer of the others
+            cell_unit = class_unit - cell_unit
+            thinned_name = complement_name
+        row_count = _cell(table, thinned_name)
+        expected_count = _cell(expected, thinned_name)
+        keep_probability = expected_count / row_count if expected_count != row_count else 1.0
+        thinning[cell_index] = (
+            keep_probability * cell_unit
+            if thinned_name == cell_name
+            else class_unit - keep_probability * cell_unit
+        )
+        squares = float(cell_unit @ sums @ cell_unit) if rows else row_count * table.unit
+        variances[cell_index] = keep_probability * (1 - keep_probability) * squares
     return np.asarray(thinning @ sums @ thinning.T + np.diag(variances))
 
 
@@ -279,7 +325,7 @@ def _cell(table: ConfusionCounts, name: str) -> float:
 
 def _explain_unknown(counts: ScoreCounts) -> str | None:
     """Return the reason why optimism cannot be estimated; None if it can."""
-    n = np.concatenate([counts.positives, counts.negatives])
+    row_counts = np.concatenate([counts.positives, counts.negatives])
     if not np.isfinite(counts.scores).all():
         return INFINITE
     classes = zip(CLASS_REASONS, (counts.positives, counts.negatives), strict=True)
@@ -288,7 +334,7 @@ def _explain_unknown(counts: ScoreCounts) -> str | None:
             return reason
     if counts.clusters is not None and counts.clusters.too_few:
         return FEW_CLUSTERS
-    if smaller_class_size(n, counts.clusters) >= 2:
+    if smaller_class_size(row_counts, counts.clusters) >= 2:
         return None
     return "too_few_clusters" if isinstance(counts.clusters, ClusterCounts) else "too_few_rows"
 

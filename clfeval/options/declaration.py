@@ -112,7 +112,10 @@ class Option:
     def choices(self) -> tuple[str, ...]:
         """The words it accepts; empty if it accepts any."""
         return tuple(
-            w for kind in self.kinds if get_origin(kind) is Literal for w in get_args(kind)
+            choice
+            for kind in self.kinds
+            if get_origin(kind) is Literal
+            for choice in get_args(kind)
         )
 
     @cached_property
@@ -126,7 +129,8 @@ class Option:
     @cached_property
     def numeric(self) -> bool:
         """True if its values are numbers."""
-        return bool({int, float} & {*self.kinds, *get_args(self.kinds[0])[-2:]})
+        element_types = get_args(self.kinds[0])[-2:]  # T and ..., or the key and the value
+        return bool({int, float} & {*self.kinds, *element_types})
 
     @property
     def repeated(self) -> bool:
@@ -177,6 +181,7 @@ class Command:
 
 @cache  # commands last as long as the program
 def _reworded_options(command: Command, group: type) -> tuple[Option, ...]:
+    """Return the options of a group that a command has, with its own texts of help."""
     return tuple(
         option
         if option.field not in command.words
@@ -193,26 +198,27 @@ def options_of(group: type) -> tuple[Option, ...]:
 
 @cache
 def _declared_options(group: type) -> tuple[Option, ...]:
-    hints = get_type_hints(group, include_extras=True)
+    """Return the options that the annotations of a group's fields declare."""
+    type_hints = get_type_hints(group, include_extras=True)
     options = []
-    for attribute in fields(group):
-        hint = hints[attribute.name]
+    for group_field in fields(group):
+        type_hint = type_hints[group_field.name]
         opt = next(
             (
-                metadata
-                for metadata in getattr(hint, "__metadata__", ())
-                if isinstance(metadata, Opt)
+                annotation
+                for annotation in getattr(type_hint, "__metadata__", ())
+                if isinstance(annotation, Opt)
             ),
             None,
         )
         if opt is None:
-            continue
+            continue  # a field that is no option
         default = (
-            attribute.default
-            if attribute.default_factory is MISSING
-            else attribute.default_factory()
+            group_field.default
+            if group_field.default_factory is MISSING
+            else group_field.default_factory()
         )
-        options.append(Option(attribute.name, get_args(hint)[0], default, opt))
+        options.append(Option(group_field.name, get_args(type_hint)[0], default, opt))
     return tuple(options)
 
 
@@ -225,24 +231,24 @@ def build_group(
     """
     options = options_of(group) if options is None else options
     options_with_value = [option for option in options if option.name in values]
-    built = group(
+    group_values = group(
         **{
             option.field: convert_value(option, values[option.name])
             for option in options_with_value
         }
     )
-    check = getattr(built, "check", None)
-    if check is not None:
-        check()
-    for option in changed_options(built):
-        field, reason = option.opt.needs or ("", "")
-        if field and not getattr(built, field):
-            required = next(option for option in options if option.field == field)
-            remedy = f"{OPTION}{required.flag}{END}"
-            if required.kinds == (bool,):
-                remedy = f"{SWITCH}{required.flag}{END}"
+    check_values = getattr(group_values, "check", None)
+    if check_values is not None:
+        check_values()
+    for option in changed_options(group_values):
+        required_field, reason = option.opt.needs or ("", "")
+        if required_field and not getattr(group_values, required_field):
+            required_option = next(option for option in options if option.field == required_field)
+            remedy = f"{OPTION}{required_option.flag}{END}"
+            if required_option.kinds == (bool,):
+                remedy = f"{SWITCH}{required_option.flag}{END}"
             raise bad_option(f"{OPTION}{option.flag}{END} {reason}: add {remedy}")
-    return built
+    return group_values
 
 
 def convert_value(option: Option, value: object) -> Any:
@@ -253,19 +259,21 @@ def convert_value(option: Option, value: object) -> Any:
         return () if option.holds == "several" else None
     if isinstance(value, str) and value in option.choices:
         return value
-    kind = next((kind for kind in option.kinds if get_origin(kind) is not Literal), None)
-    if kind is None:
+    other_types = [kind for kind in option.kinds if get_origin(kind) is not Literal]
+    accepted_type = other_types[0] if other_types else None  # None: only the choices are accepted
+    if accepted_type is None:
         raise bad_option(
             f"{OPTION}{option.flag}{END} must be one of {', '.join(option.choices)}, not '{value}'"
         )
     converters = {bool: _convert_boolean, int: _convert_integer, float: _convert_float}
-    if kind in converters:
-        return converters[kind](option, value)
-    if kind is str:
+    if accepted_type in converters:
+        return converters[accepted_type](option, value)
+    if accepted_type is str:
         return _convert_text(option, value)
     if option.holds == "pair":
         return to_float_pair(option.flag, value)
-    return _convert_several(option, value, get_args(kind)[0])
+    element_type, *_ = get_args(accepted_type)
+    return _convert_several(option, value, element_type)
 
 
 def _convert_several(option: Option, value: object, element_type: object) -> tuple[Any, ...]:
@@ -273,11 +281,11 @@ def _convert_several(option: Option, value: object, element_type: object) -> tup
     elements = as_list(value)
     if element_type is float:
         return tuple(to_float(option.flag, element) for element in elements)
-    words = get_args(element_type) if get_origin(element_type) is Literal else ()
+    choices = get_args(element_type) if get_origin(element_type) is Literal else ()
     for element in elements:
-        if words and (not isinstance(element, str) or element not in words):
+        if choices and (not isinstance(element, str) or element not in choices):
             raise bad_option(
-                f"{OPTION}{option.flag}{END} must be one of {', '.join(words)}, not '{element}'"
+                f"{OPTION}{option.flag}{END} must be one of {', '.join(choices)}, not '{element}'"
             )
         if not isinstance(element, str):
             raise bad_option(f"{OPTION}{option.flag}{END} {value!r:.60} is not text")
@@ -327,13 +335,13 @@ def _convert_integer(option: Option, value: object) -> int:
     if opt.bounds_error:
         raise bad_option(f"{OPTION}{option.flag}{END} '{value}' {opt.bounds_error}")
     if opt.maximum is None and opt.minimum is not None:
-        fault = f"is not a whole number of at least {opt.minimum}"
+        fault_clause = f"is not a whole number of at least {opt.minimum}"
         hint = f"write {OPTION}{option.flag} {max(opt.minimum, 3):g}{END}"
-        raise bad_option(f"{OPTION}{option.flag}{END} '{value}' {fault}", hint)
+        raise bad_option(f"{OPTION}{option.flag}{END} '{value}' {fault_clause}", hint)
     if number is None:
         raise bad_option(f"{OPTION}{option.flag}{END} {value!r} is not a whole number")
-    fault = f"is not a whole number from {opt.minimum} to {opt.maximum:,}"
-    raise bad_option(f"{OPTION}{option.flag}{END} {number} {fault}")
+    fault_clause = f"is not a whole number from {opt.minimum} to {opt.maximum:,}"
+    raise bad_option(f"{OPTION}{option.flag}{END} {number} {fault_clause}")
 
 
 def _is_out_of_bounds(opt: Opt, value: float) -> bool:
@@ -360,11 +368,15 @@ def to_float(flag: str, value: object, part: str = "") -> float:
 
 
 def to_float_pair(flag: str, values: object, part: str = "") -> tuple[float, float]:
-    """Convert two numbers to floats; UsageError for any other number of values."""
+    """Convert two numbers to floats; UsageError for any other number of values.
+
+    part: of the value of the option, as messages name it.
+    """
     numbers = as_list(values)
     if len(numbers) != 2:
         raise bad_option(f"{OPTION}{flag}{END}{part} takes two numbers, not {values!r}")
-    return to_float(flag, numbers[0], part), to_float(flag, numbers[1], part)
+    first_number, second_number = numbers
+    return to_float(flag, first_number, part), to_float(flag, second_number, part)
 
 
 def as_list(values: Any) -> list[Any]:
@@ -378,7 +390,10 @@ def as_list(values: Any) -> list[Any]:
 
 
 def to_mapping(flag: str, mapping: object, content: str) -> dict[str, Any]:
-    """Return a mapping with names as text, an empty one for None; UsageError for anything else."""
+    """Return a mapping with names as text, an empty one for None; UsageError for anything else.
+
+    content: what the mapping should hold, as the message names it.
+    """
     if not isinstance(mapping, Mapping | None):
         raise bad_option(f"{OPTION}{flag}{END} {mapping!r:.60} is not a mapping of {content}")
     return {str(name): value for name, value in (mapping or {}).items()}
@@ -412,10 +427,10 @@ def signature_settings(group: object) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for option in changed_options(group):
         if option.opt.signed:
-            value = getattr(group, option.field)
-            if isinstance(value, Mapping):
-                value = ",".join(f"{name}={element}" for name, element in value.items())
-            settings[option.opt.signed] = value
+            setting = getattr(group, option.field)
+            if isinstance(setting, Mapping):
+                setting = ",".join(f"{name}={element}" for name, element in setting.items())
+            settings[option.opt.signed] = setting
     return settings
 
 
@@ -425,7 +440,9 @@ def _plain_value(value: object) -> Any:
     return [_plain_value(element) for element in value] if isinstance(value, tuple) else value
 
 
-def union_types(kind: object) -> tuple[Any, ...]:
-    """Return the types of a union without None; of another type the type itself."""
-    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    return tuple(member for member in kinds if member is not NoneType)
+def union_types(value_type: object) -> tuple[Any, ...]:
+    """Return the types of a union without None; of another type, that type alone."""
+    member_types = (
+        get_args(value_type) if get_origin(value_type) in (Union, UnionType) else (value_type,)
+    )
+    return tuple(member_type for member_type in member_types if member_type is not NoneType)

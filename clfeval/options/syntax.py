@@ -89,8 +89,8 @@ def fill_text(text: str, options: Sequence[Option], dialect: Dialect) -> str:
     options_by_flag = {option.flag: option for option in options}
     if dialect.place is None:
         text = text.replace(ADD, "call")
-    fill = partial(_fill_placeholder, options_by_flag=options_by_flag, dialect=dialect)
-    return fill_for_shell(_PLACEHOLDER.sub(fill, text))
+    fill_placeholder = partial(_fill_placeholder, options_by_flag=options_by_flag, dialect=dialect)
+    return fill_for_shell(_PLACEHOLDER.sub(fill_placeholder, text))
 
 
 def fill_error(error: ClfevalError, options: Sequence[Option], dialect: Dialect) -> None:
@@ -122,29 +122,31 @@ def _fill_placeholder(
 ) -> str:
     """Return one option in a dialect: its name alone, or with its values."""
     flag = placeholder["flag"] or placeholder["switch"]
-    value = placeholder["value"]
+    value_text = placeholder["value"]
     option = options_by_flag.get(flag)
     if option is None:
-        method = _method_of_result(flag, value) if dialect.place is None and value else None
-        return method or placeholder[0]
-    name = option.name if dialect.place is None else option.key
+        is_python = dialect.place is None
+        result_method = _method_of_result(flag, value_text) if is_python and value_text else None
+        return result_method or placeholder[0]
+    option_name = option.name if dialect.place is None else option.key
     if placeholder["switch"]:
-        return f"{name}{dialect.yes}"
-    if value is None:
-        return name
-    values = [value, *_FURTHER_VALUE.findall(placeholder["further"])]
-    literals = [_format_literal(text, option, dialect) for text in values]
-    return f"{name}{dialect.gives}{_join_literals(literals, option, dialect)}"
+        return f"{option_name}{dialect.yes}"
+    if value_text is None:
+        return option_name
+    value_texts = [value_text, *_FURTHER_VALUE.findall(placeholder["further"])]
+    literals = [_format_literal(text, option, dialect) for text in value_texts]
+    return f"{option_name}{dialect.gives}{_join_literals(literals, option, dialect)}"
 
 
-def _method_of_result(flag: str, value: str) -> str | None:
+def _method_of_result(flag: str, value_text: str) -> str | None:
     """Return the method of a result that does what an option on output does in a shell."""
     if flag == "--format":
-        kind, *show_table = value.split()
-        table = repr(show_table[-1]) if show_table else ""
-        return {"csv": f"result.frame({table})", "json": "result.to_json()"}.get(kind)
-    methods = {"--show": "show", "--save": "save"}
-    return f"result.{methods[flag]}({value!r})" if flag in methods else None
+        output_format, *show_words = value_text.split()  # such as: csv --show models
+        table_literal = repr(show_words[-1]) if show_words else ""
+        method_by_format = {"csv": f"result.frame({table_literal})", "json": "result.to_json()"}
+        return method_by_format.get(output_format)
+    method_by_flag = {"--show": "show", "--save": "save"}
+    return f"result.{method_by_flag[flag]}({value_text!r})" if flag in method_by_flag else None
 
 
 def _join_literals(literals: Sequence[str], option: Option, dialect: Dialect) -> str:
@@ -165,19 +167,22 @@ def _format_literal(text: str, option: Option, dialect: Dialect) -> str:
     text = unquote_word(text)
     if option.holds != "mapping":
         return _format_value_literal(text, option, dialect)
-    key, equals, value = text.rpartition("=")
-    literal = _format_value_literal(value, option, dialect)
-    return f"{{{key!r}: {literal}}}" if equals else literal
+    mapping_key, equals, value_text = text.rpartition("=")
+    value_literal = _format_value_literal(value_text, option, dialect)
+    return f"{{{mapping_key!r}: {value_literal}}}" if equals else value_literal
 
 
 def _format_value_literal(text: str, option: Option, dialect: Dialect) -> str:
     """Write a value, without the key of a mapping, as a literal of Python or YAML."""
-    parts = [text] if option.holds in ("one", "several") else re.split(r"[:,]|\.\.", text)
-    plain = _NUMBER if option.holds == "mapping" or option.numeric else _METAVAR
-    bare = _BARE if dialect.place is not None else plain  # YAML needs no quotes around a word
+    value_parts = [text] if option.holds in ("one", "several") else re.split(r"[:,]|\.\.", text)
+    plain_pattern = _NUMBER if option.holds == "mapping" or option.numeric else _METAVAR
+    # YAML needs no quotes around a word
+    bare_pattern = _BARE if dialect.place is not None else plain_pattern
     literals = [
-        part if re.fullmatch(plain, part) or re.fullmatch(bare, part) else _quote_literal(part)
-        for part in parts
+        value_part
+        if re.fullmatch(plain_pattern, value_part) or re.fullmatch(bare_pattern, value_part)
+        else _quote_literal(value_part)
+        for value_part in value_parts
     ]
     if option.holds == "several" and dialect.place is not None:
         return f"[{literals[0]}]"
@@ -188,8 +193,8 @@ def _format_value_literal(text: str, option: Option, dialect: Dialect) -> str:
 
 def _quote_literal(text: str) -> str:
     """Quote a text for Python and YAML."""
-    simple = text.isprintable() and not {"'", "\\"} & {*text}
-    return f"'{text}'" if simple else dumps(text)
+    is_simple = text.isprintable() and not {"'", "\\"} & {*text}
+    return f"'{text}'" if is_simple else dumps(text)
 
 
 def parse_count_or_all(flag: str, texts: Sequence[str]) -> int | Literal["all"]:
@@ -238,19 +243,19 @@ def parse_thresholds(flag: str, texts: Sequence[str]) -> dict[str | None, float]
     """Parse `T` and `MODEL=T`: thresholds by model, None for all others."""
     thresholds: dict[str | None, float] = {}
     for text in texts:
-        model, equals, number = text.rpartition("=")
+        model, equals, number_text = text.rpartition("=")
         try:
-            value = float(number)
+            threshold = float(number_text)
         except ValueError:
-            value = float("nan")
-        if value != value:
+            threshold = float("nan")
+        if threshold != threshold:  # NaN
             hint = None
-            if number.endswith("%") and number[:-1].replace(".", "", 1).isdecimal():
-                part = float(number[:-1]) / 100
-                hint = f"write {OPTION}{flag} {model}{equals}{part:g}{END} for {number}"
+            if number_text.endswith("%") and number_text[:-1].replace(".", "", 1).isdecimal():
+                fraction = float(number_text[:-1]) / 100
+                hint = f"write {OPTION}{flag} {model}{equals}{fraction:g}{END} for {number_text}"
             raise bad_option(f"{OPTION}{flag}{END} '{text}' is not a number or MODEL=NUMBER", hint)
-        key = model if equals else None
-        if thresholds.setdefault(key, value) != value:
+        model_key = model if equals else None
+        if thresholds.setdefault(model_key, threshold) != threshold:
             subject = f"model '{model}'" if equals else "all models"
             hint = f"give one threshold; for a single model write {OPTION}{flag} MODEL=NUMBER{END}"
             raise bad_option(f"{OPTION}{flag}{END} gives two thresholds for {subject}", hint)
@@ -263,13 +268,19 @@ def parse_groups(flag: str, texts: Sequence[str]) -> dict[str, list[str]]:
 
     groups: dict[str, list[str]] = {}
     for text in texts:
-        name, equals, members = text.partition("=")
-        names = next(csv.reader([members]), [])
-        if not equals or not name or not names or not all(names) or name in groups:
+        group_name, equals, members_text = text.partition("=")
+        member_names = next(csv.reader([members_text]), [])
+        if (
+            not equals
+            or not group_name
+            or not member_names
+            or not all(member_names)
+            or group_name in groups
+        ):
             message = f"{OPTION}{flag}{END} '{text}' is not NAME=MODEL,MODEL with a unique name"
             hint = f"for example {OPTION}{flag} trees=forest,boosting{END}"
             raise UsageError.new(message, "bad-group", hint=hint)
-        groups[name] = names
+        groups[group_name] = member_names
     return groups
 
 
@@ -277,23 +288,23 @@ def parse_counts(flag: str, texts: Sequence[str]) -> dict[str, list[float]] | No
     """Parse `[MODEL=]TP,FP,FN,TN`; the number of counts and their values are checked later."""
     counts: dict[str, list[float]] = {}
     for text in texts:
-        model, equals, numbers = text.rpartition("=")
+        model, equals, numbers_text = text.rpartition("=")
         try:
-            values = [_number(number) for number in numbers.split(",")]
+            model_counts = [_number(number_text) for number_text in numbers_text.split(",")]
         except ValueError:
             message = f"{OPTION}{flag}{END} '{text}' is not [MODEL=]TP,FP,FN,TN"
             hint = f"for example {OPTION}{flag} rf=69,15,31,85{END}"
             raise UsageError.new(message, "bad-counts", hint=hint) from None
-        name = model if equals else "model"
-        if name in counts:
+        model_name = model if equals else "model"
+        if model_name in counts:
             hint = (
                 f"name each model: {OPTION}{flag} rf=69,15,31,85{END} "
                 f"{OPTION}{flag} ccp=67,5,33,95{END}"
             )
             raise UsageError.new(
-                f"{OPTION}{flag}{END} names '{name}' twice", "bad-counts", hint=hint
+                f"{OPTION}{flag}{END} names '{model_name}' twice", "bad-counts", hint=hint
             )
-        counts[name] = values
+        counts[model_name] = model_counts
     return counts or None
 
 
@@ -341,17 +352,18 @@ def parse_ranges(flag: str, texts: Sequence[str]) -> dict[str, tuple[float, floa
 
 
 def _of_metrics(
-    flag: str, texts: Sequence[str], value_of: Callable[[str], Any], form: str, example: str
+    flag: str, texts: Sequence[str], parse_value: Callable[[str], Any], form_text: str, hint: str
 ) -> dict[str, Any]:
+    """Parse `METRIC=VALUE` into values by metric; form_text: the form as messages name it."""
     values_by_metric: dict[str, Any] = {}
     for text in texts:
-        metric, _, number = text.rpartition("=")
+        metric, _, value_text = text.rpartition("=")
         try:
-            value = value_of(number)
+            value = parse_value(value_text)
         except ValueError:
-            metric = ""
+            metric = ""  # refused as a text without a metric
         if not metric:
-            raise bad_option(f"{OPTION}{flag}{END} '{text}' is not {form}", example)
+            raise bad_option(f"{OPTION}{flag}{END} '{text}' is not {form_text}", hint)
         if metric in values_by_metric:
             raise bad_option(f"{OPTION}{flag}{END} names '{metric}' twice")
         values_by_metric[metric] = value
@@ -370,8 +382,8 @@ def _direction(text: str) -> str:
 
 
 def _range(text: str) -> tuple[float, float]:
-    left, _, right = text.partition(":")
-    return float(left), float(right)
+    low_text, _, high_text = text.partition(":")
+    return float(low_text), float(high_text)
 
 
 SMALLEST = 240  # pixels of a side of a picture
@@ -381,11 +393,10 @@ def accept_size(flag: str, value: object) -> tuple[int, int] | None:
     """Return width and height from a text such as 480x360, or a pair; UsageError for others."""
     if value is None:
         return None
-    text = "x".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
-    match = re.fullmatch(r"(\d{3,4})x(\d{3,4})", text.strip())
+    size_text = "x".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
+    match = re.fullmatch(r"(\d{3,4})x(\d{3,4})", size_text.strip())
     if match is None or min(int(match[1]), int(match[2])) < SMALLEST:
-        message = (
-            f"{OPTION}{flag}{END} '{text}' is not WIDTHxHEIGHT in pixels, each {SMALLEST} to 9999"
-        )
+        message = f"{OPTION}{flag}{END} '{size_text}' is not WIDTHxHEIGHT in pixels, "
+        message += f"each {SMALLEST} to 9999"
         raise bad_option(message, "for example 480x360")
     return int(match[1]), int(match[2])

@@ -89,37 +89,41 @@ BATCH_GLOSSARY = {
 
 def batch_headline(result: Document) -> list[str]:
     """Return the headline: the files, and the number of runs."""
-    names = ", ".join(file.name for file in result.inputs)
-    kind = "Dry run of a batch" if result.parameters["dry_run"] else "Batch"
-    return [f"{kind}: {names}, {format_count(result.summary['runs'], 'run')}"]
+    names_text = ", ".join(file.name for file in result.inputs)
+    kind_phrase = "Dry run of a batch" if result.parameters["dry_run"] else "Batch"
+    return [f"{kind_phrase}: {names_text}, {format_count(result.summary['runs'], 'run')}"]
 
 
 def batch_tables(result: Document, _: int) -> Iterator[TableView]:
     """Yield errors and the first sentence of each run, then the table of all runs."""
     tables = result.tables
-    dry = result.parameters["dry_run"]
+    is_dry_run = result.parameters["dry_run"]
     if tables["problems"]:
-        title = "Problems to fix" if dry else "Errors"
+        title = "Problems to fix" if is_dry_run else "Errors"
         yield TableView("problems", title, "run text", rank="asked")
-    if dry:
+    if is_dry_run:
         yield TableView("reading", "Columns as read", {"run": "run", **READING}, rank="asked")
         yield TableView("files", "Files", "run use file", rank="asked")
         if tables["gates"]:
             yield TableView("gates", "Gates", "run text", rank="asked")
     else:
-        first = {row["run"]: row for row in reversed(tables["answers"])}
-        rows = [first[row["run"]] for row in tables["runs"] if row["run"] in first]
+        first_answer_of_run = {row["run"]: row for row in reversed(tables["answers"])}
+        rows = [
+            first_answer_of_run[row["run"]]
+            for row in tables["runs"]
+            if row["run"] in first_answer_of_run
+        ]
         if rows:
             yield TableView("answers", "Summary", "run text", rows, name="first", rank="asked")
         yield TableView("answers", "All sentences of each run", "run text")
         if tables["gates"]:
             yield TableView("gates", "Gates", "run state text")
-    counts = "" if dry else "missed warnings rows "
-    heads: dict[str, Source] = {
-        name: name for name in f"run state gates {counts}command input".split()
+    count_columns = "" if is_dry_run else "missed warnings rows "
+    columns: dict[str, Source] = {
+        name: name for name in f"run state gates {count_columns}command input".split()
     }
-    title = "Planned runs" if dry else "Runs"
-    yield TableView("runs", title, heads, rank="main", most=1000, lead="state")
+    title = "Planned runs" if is_dry_run else "Runs"
+    yield TableView("runs", title, columns, rank="main", most=1000, lead="state")
 
 
 SUITE_PAGE = Page(
@@ -171,11 +175,11 @@ def dry_run_tables(result: Document, _: int) -> Iterator[TableView]:
 
 DRY_RUN_PAGE = Page("dry-run", DRY_RUN_TABLES, dry_run_headline, dry_run_tables, lambda _: ())
 
-LAST = 4  # last labels, always shown
-MOVES = 7  # changes that are shown
+LAST_LABELS = 4  # last labels, always shown
+MAX_CHANGES = 7  # changes that are shown
 GATE_MISSED = "gate missed"
-CURVES = 8  # models of a chart
-SEGMENTED = 3  # of them, with segment means
+MAX_CURVES = 8  # models of a chart
+MAX_SEGMENTED = 3  # of them, with segment means
 NAMED_LABELS = 4  # labels of a change that are named
 TABLES = (
     Table(
@@ -233,34 +237,38 @@ def headline(result: Document) -> list[str]:
 
 
 def _line_rows(result: Document) -> list[Row]:
-    """Return a row for each of the last labels, and for changes, of a model with its measures."""
-    lines: dict[tuple[Cell, Cell], dict[str, Cell]] = {}
+    """Return a row for each model and label: of the last labels, and of those with marks."""
+    cells_of_line: dict[tuple[Cell, Cell], dict[str, Cell]] = {}
     for row in result.tables["history"]:
-        marks = row["marks"] if isinstance(row["marks"], list) else []
-        all_marks = ", ".join([*marks, *(["accepted"] if row["accepted"] else [])])
+        change_marks = row["marks"] if isinstance(row["marks"], list) else []
+        all_marks = ", ".join([*change_marks, *(["accepted"] if row["accepted"] else [])])
         new_line: dict[str, Cell] = {
             "label": row["label"],
             "model": row["model"],
             "marks": all_marks,
         }
-        line = lines.setdefault((row["label"], row["model"]), new_line)
-        line[row["measure"]] = row["value"]
-        if row["met"] is False and GATE_MISSED not in str(line["marks"]):
-            line["marks"] = ", ".join(filter(None, (str(line["marks"]), GATE_MISSED)))
-    labels = list(dict.fromkeys(label for label, _ in lines))
-    last = set(labels[-LAST:])
-    return [as_row(line) for line in lines.values() if line["marks"] or line["label"] in last]
+        cells = cells_of_line.setdefault((row["label"], row["model"]), new_line)
+        cells[row["measure"]] = row["value"]
+        if row["met"] is False and GATE_MISSED not in str(cells["marks"]):
+            cells["marks"] = ", ".join(filter(None, (str(cells["marks"]), GATE_MISSED)))
+    labels = list(dict.fromkeys(label for label, _ in cells_of_line))
+    last_labels = set(labels[-LAST_LABELS:])
+    return [
+        as_row(cells)
+        for cells in cells_of_line.values()
+        if cells["marks"] or cells["label"] in last_labels
+    ]
 
 
 def page_tables(result: Document, _: int) -> Iterator[TableView]:
     """Yield the tables: changes of leading measures and significant ones, then lines."""
-    leading = result.parameters["leading"]
-    steps = {(row["model"], row["measure"]): row for row in result.tables["steps"]}
-    changes = comparison_rows(result, "label")
+    leading_measures = result.parameters["leading"]
+    step_of_measure = {(row["model"], row["measure"]): row for row in result.tables["steps"]}
+    change_rows = comparison_rows(result, "label")
     rows = []
-    for row in changes:
-        step = steps.get((row["model"], row["measure"]), EMPTY_ROW)
-        if row["measure"] in leading or step:
+    for row in change_rows:
+        step = step_of_measure.get((row["model"], row["measure"]), EMPTY_ROW)
+        if row["measure"] in leading_measures or step:
             rows.append(as_row({**row, "since": step.get("since"), "cause": step.get("cause")}))
     if rows:
         yield TableView(
@@ -281,28 +289,28 @@ def page_tables(result: Document, _: int) -> Iterator[TableView]:
             rows,
             rank="asked",
             lead="difference",
-            most=MOVES,
+            most=MAX_CHANGES,
             places=(),
             name="steps",
             legend=("p_adjusted", "cause", "since"),
-            total=len(changes),
+            total=len(change_rows),
         )
-    lines = _line_rows(result)
+    line_rows = _line_rows(result)
     columns: dict[str, Source] = {"label": "label", "model": "model", "event": "marks"}
-    columns |= {measure: measure for measure in leading}
+    columns |= {measure: measure for measure in leading_measures}
     title = (
         "Lines"
-        if len(lines) == result.summary["labels"] * result.summary["models"]
-        else f"Series: changes and the last {LAST} labels"
+        if len(line_rows) == result.summary["labels"] * result.summary["models"]
+        else f"Series: changes and the last {LAST_LABELS} labels"
     )
     yield TableView(
         "history",
         title,
         columns,
-        lines,
+        line_rows,
         rank="main",
         places=(),
-        lead=leading[0] if leading else "",
+        lead=leading_measures[0] if leading_measures else "",
         legend=("marks",),
         rest_hint=f"{OPTION}--format csv --show history{END}",
     )
@@ -318,80 +326,95 @@ def page_charts(result: Document) -> Iterator[Chart]:
     labels = list(dict.fromkeys(row["label"] for row in result.tables["history"]))
     if len(labels) < 2:
         return
-    places = {label: float(place) for place, label in enumerate(labels, start=1)}
-    marks, note = _event_marks(result, places)
+    position_of_label = {label: float(position) for position, label in enumerate(labels, start=1)}
+    event_marks, event_notes = _event_marks(result, position_of_label)
     axis = Axis(
         f"labels from {labels[0]} (1) to {labels[-1]} ({len(labels)})",
         range=(1.0, float(len(labels))),
     )
-    for index, measure in enumerate(result.parameters["leading"]):
-        points: dict[str, list[Point]] = {}
+    for chart_index, measure in enumerate(result.parameters["leading"]):
+        points_of_model: dict[str, list[Point]] = {}
         for row in result.tables["history"]:
             if row["measure"] == measure and (value := cell_value(row["value"])) is not None:
-                point = (places[row["label"]], value)
-                points.setdefault(row["model"], []).append(point)
-        curves = [Series(name, (tuple(curve),)) for name, curve in points.items()][:CURVES]
+                point = (position_of_label[row["label"]], value)
+                points_of_model.setdefault(row["model"], []).append(point)
+        curves = [Series(name, (tuple(curve),)) for name, curve in points_of_model.items()][
+            :MAX_CURVES
+        ]
         yield Chart(
             "lines",
             f"{measure} by label",
             axis,
-            series=(*curves, *_segment_means(result, measure, places)),
-            marks=() if index else marks,
-            key=() if index else note,
-            left=len(points) - len(curves),
+            series=(*curves, *_segment_means(result, measure, position_of_label)),
+            marks=() if chart_index else event_marks,
+            key=() if chart_index else event_notes,
+            left=len(points_of_model) - len(curves),
             name="trend",
-            rank="detail" if index else "main",
+            rank="detail" if chart_index else "main",
         )
 
 
 def _event_marks(
-    result: Document, places: Mapping[str, float]
+    result: Document, position_of_label: Mapping[str, float]
 ) -> tuple[tuple[Mark, ...], tuple[Note, ...]]:
     """Return marks of the labels at which something changed, and a note on them.
 
-    places: of labels. Rows that differ at each label have no marks.
+    Rows that differ at each label have no marks.
     """
     labels_by_change: dict[str, dict[str, None]] = {}
     for row in result.tables["events"]:
         labels_by_change.setdefault(cell_text(row["changed"]), {})[row["label"]] = None
-    texts: list[str] = []
-    names: list[str] = []
-    letters: dict[str, str] = {}
-    for changed, labels in labels_by_change.items():
-        if len(labels) == len(places) - 1 > 1:
-            texts.append(f"{changed}: different at each label")
+    clauses: list[str] = []
+    names_of_labels: list[str] = []
+    letter_of_label: dict[str, str] = {}
+    for change, labels in labels_by_change.items():
+        if len(labels) == len(position_of_label) - 1 > 1:
+            clauses.append(f"{change}: different at each label")
             continue
-        letter = changed[0].upper()
-        texts.append(f"{letter}: {changed} changed at {{}}")
-        names.append(join_names([*labels], most=NAMED_LABELS))
-        letters |= dict.fromkeys(labels, letter)
-    marks = tuple(Mark(letter, places[label]) for label, letter in letters.items())
-    return marks, (Note("; ".join(texts), tuple(names)),) if texts else ()
+        letter = change[0].upper()
+        clauses.append(f"{letter}: {change} changed at {{}}")
+        names_of_labels.append(join_names([*labels], most=NAMED_LABELS))
+        letter_of_label |= dict.fromkeys(labels, letter)
+    marks = tuple(
+        Mark(letter, position_of_label[label]) for label, letter in letter_of_label.items()
+    )
+    return marks, (Note("; ".join(clauses), tuple(names_of_labels)),) if clauses else ()
 
 
-def _segment_means(result: Document, measure: str, places: Mapping[str, float]) -> Iterator[Series]:
-    """Yield the means before and after the change points of a measure, of a few models.
-
-    places: of labels.
-    """
+def _segment_means(
+    result: Document, measure: str, position_of_label: Mapping[str, float]
+) -> Iterator[Series]:
+    """Yield the means before and after the change points of a measure, of a few models."""
     steps = [row for row in result.tables["steps"] if row["measure"] == measure]
-    last = str(result.parameters["last"])
-    for row in steps[:SEGMENTED]:
-        first, until, since = (str(row[name]) for name in ("first", "until", "since"))
-        middle = places[since] - 0.5
-        model = f"{row['model']}: " if result.summary["models"] > 1 else ""
-        for mean, start, stop, labels in (
-            (row["old"], places[first], middle, _label_range(first, until)),
-            (row["new"], middle, places[last], _label_range(since, last)),
+    last_label = str(result.parameters["last"])
+    for row in steps[:MAX_SEGMENTED]:
+        first_label, until_label, since_label = (
+            str(row[name]) for name in ("first", "until", "since")
+        )
+        middle_x = position_of_label[since_label] - 0.5
+        model_prefix = f"{row['model']}: " if result.summary["models"] > 1 else ""
+        for mean, x_start, x_end, labels_text in (
+            (
+                row["old"],
+                position_of_label[first_label],
+                middle_x,
+                _label_range(first_label, until_label),
+            ),
+            (
+                row["new"],
+                middle_x,
+                position_of_label[last_label],
+                _label_range(since_label, last_label),
+            ),
         ):
             y = cell_value(mean) or 0.0
-            name = f"{model}{format_number(y)} ({labels})"
-            yield Series(name, (((start, y), (stop, y)),), letter="-")
+            name = f"{model_prefix}{format_number(y)} ({labels_text})"
+            yield Series(name, (((x_start, y), (x_end, y)),), letter="-")
 
 
-def _label_range(first: str, last: str) -> str:
-    """Return the words on the labels from one to another."""
-    return first if first == last else f"{first} to {last}"
+def _label_range(first_label: str, last_label: str) -> str:
+    """Return the labels from one to another as text."""
+    return first_label if first_label == last_label else f"{first_label} to {last_label}"
 
 
 HISTORY_PAGE = Page(

@@ -29,6 +29,6 @@ def page_of(command: str) -> Page:
     """Return the page of a command, without importing others; an empty one if it has none."""
     if command not in _PLACES:
         return NO_PAGE
-    module, name = _PLACES[command]
-    page: Page = getattr(import_module(module), name)
+    module_name, page_name = _PLACES[command]
+    page: Page = getattr(import_module(module_name), page_name)
     return page

@@ -16,7 +16,7 @@ from clfeval.placeholders import fill_for_shell
 from clfeval.records import dataclass
 
 ALL = "all"
-ANY = "…"  # at the end of a heading: whatever name follows
+ANY_NAME = "…"  # at the end of a heading: whatever name follows
 CODES: Mapping[str, Mapping[str, str]] = {
     "an error": ERRORS,
     "a warning": WARNINGS,
@@ -24,7 +24,7 @@ CODES: Mapping[str, Mapping[str, str]] = {
     "an undefined value": REASONS,
     "a gate": GATES,
 }
-BETTER = {
+DIRECTION_TEXTS = {
     "max": "higher is better",
     "min": "lower is better",
     "zero": "nearer to 0 is better",
@@ -50,10 +50,14 @@ class Term:
     @property
     def title(self) -> str:
         """Its name, with its heading where that differs."""
-        heading = heading_on_one_line(self.heading)
-        if heading.replace("-", "_").casefold() == self.name.casefold():
+        one_line_heading = heading_on_one_line(self.heading)
+        if one_line_heading.replace("-", "_").casefold() == self.name.casefold():
             return self.name
-        return self.name if heading == self.name.replace("_", " ") else f"{self.name} ({heading})"
+        return (
+            self.name
+            if one_line_heading == self.name.replace("_", " ")
+            else f"{self.name} ({one_line_heading})"
+        )
 
     @property
     def short(self) -> str:
@@ -79,33 +83,39 @@ def heading_on_one_line(head: str) -> str:
 def page_terms(page: Page) -> list[Term]:
     """Return columns of a page's tables, headings made for its screens, and names of --show."""
     terms = [*_column_terms(page), *_glossary_terms(page)]
-    texts = {**NAMES_BY_COMMAND.get(page.command, {}), **EVERYWHERE, **WORDS}
-    return terms + [Term(name, name, text) for name, text in texts.items()]
+    text_of_name = {**NAMES_BY_COMMAND.get(page.command, {}), **EVERYWHERE, **WORDS}
+    return terms + [Term(name, name, text) for name, text in text_of_name.items()]
 
 
 def _column_terms(page: Page) -> Iterator[Term]:
     """Yield a term for each column; tables that mean the same by it share the term."""
-    tables: dict[tuple[str, str, str], list[str]] = {}
+    tables_of_meaning: dict[tuple[str, str, str], list[str]] = {}
     for table in page.every:
         for column in table.columns:
             meaning = fill_for_shell(page.meaning(column.name, table.name))
-            key = (column.name, column_heading(column), meaning)
-            tables.setdefault(key, []).append(table.name)
-    for (name, heading, meaning), names in tables.items():
-        declared = page.column(name, names[0])
+            column_meaning = (column.name, column_heading(column), meaning)
+            tables_of_meaning.setdefault(column_meaning, []).append(table.name)
+    for (name, heading, meaning), table_names in tables_of_meaning.items():
+        declared_column = page.column(name, table_names[0])
         measure = CATALOG.get(name)
-        if declared is None or declared.kind == "rank" or (measure and measure.best == "none"):
+        if (
+            declared_column is None
+            or declared_column.kind == "rank"
+            or (measure and measure.best == "none")
+        ):
             measure = None  # ranks and settings
-        yield Term(name, heading, meaning, tuple(names), measure)
+        yield Term(name, heading, meaning, tuple(table_names), measure)
 
 
 def _glossary_terms(page: Page) -> Iterator[Term]:
     """Yield a term for each word of the glossary that is no column."""
-    all_columns = {column.name for table in page.every for column in table.columns}
+    all_column_names = {column.name for table in page.every for column in table.columns}
     for key, meaning in page.glossary.items():
         table, _, name = key.rpartition(".")
-        columns = {column.name for column in page.table(table).columns} if table else all_columns
-        if name not in columns and (key not in SHARED or key == _INTERVAL_WORD):
+        column_names = (
+            {column.name for column in page.table(table).columns} if table else all_column_names
+        )
+        if name not in column_names and (key not in SHARED or key == _INTERVAL_WORD):
             yield Term(name, name, meaning, (table,) if table else ())
 
 
@@ -113,64 +123,72 @@ def find_terms(page: Page, name: str) -> list[Term]:
     """Return the terms with a name on a page, as written or in any case; else the measure."""
     all_terms = page_terms(page)
     name = heading_on_one_line(name)
-    in_any_case = [term for term in all_terms if _name_fits(page, term, name, str.casefold)]
-    as_written = {term.name for term in in_any_case if _name_fits(page, term, name, str)}
-    terms = [term for term in in_any_case if not as_written or term.name in as_written]
-    code = name if as_written else name.casefold()
-    for kind, meanings in CODES.items():
+    terms_in_any_case = [term for term in all_terms if _name_fits(page, term, name, str.casefold)]
+    names_as_written = {
+        term.name for term in terms_in_any_case if _name_fits(page, term, name, str)
+    }
+    terms = [
+        term for term in terms_in_any_case if not names_as_written or term.name in names_as_written
+    ]
+    code = name if names_as_written else name.casefold()
+    for code_kind, meanings in CODES.items():
         if code in meanings:
-            terms.append(Term(code, code, f"code of {kind}: {meanings[code]}"))
+            terms.append(Term(code, code, f"code of {code_kind}: {meanings[code]}"))
     if not terms:
         return _measure_terms(all_terms, name)
     measure = None if any(term.measure for term in terms) else CATALOG.get(name)
-    return terms + ([Term(name, measure.title, "", (), measure)] if measure else [])
+    return terms + ([Term(name, measure.title, meaning="", measure=measure)] if measure else [])
 
 
 def _measure_terms(terms: Sequence[Term], name: str) -> list[Term]:
     """Return the terms of the measure with another of its names, else the measure itself."""
-    with_measure = [term for term in terms if term.measure is not None]
+    measure_terms = [term for term in terms if term.measure is not None]
     for spelling in (name, re.sub(_BETA, "F", name)):
-        column = match_measure(spelling, list(dict.fromkeys(term.name for term in with_measure)))
+        column = match_measure(spelling, list(dict.fromkeys(term.name for term in measure_terms)))
         if column is not None:
-            return [term for term in with_measure if term.name == column]
+            return [term for term in measure_terms if term.name == column]
         if (measure := find_measure(spelling)) is not None:
-            return [Term(measure.id, measure.title, "", (), measure)]
+            return [Term(measure.id, measure.title, meaning="", measure=measure)]
     return []
 
 
 def explainable_names(page: Page) -> list[str]:
     """Return all names that can be explained, each once, for suggestions and completion."""
     names = chain.from_iterable(_term_names(page, term) for term in page_terms(page))
-    every = chain((ALL,), (n for n in names if not n.endswith(ANY)), *CODES.values(), CATALOG)
-    return list(dict.fromkeys(every))
+    all_names = chain(
+        (ALL,), (name for name in names if not name.endswith(ANY_NAME)), *CODES.values(), CATALOG
+    )
+    return list(dict.fromkeys(all_names))
 
 
 def explain_page(page: Page) -> Iterator[tuple[str, list[str]]]:
     """Yield the explanations of a page: columns by table, other words, measures, codes."""
     terms = page_terms(page)
     for table in page.every:
-        of_table = [term for term in terms if table.name in term.tables]
-        above = [term.name for term in of_table if term.tables[0] != table.name]
-        new_terms = (term for term in of_table if term.tables[0] == table.name)
+        table_terms = [term for term in terms if table.name in term.tables]
+        explained_names = [term.name for term in table_terms if term.tables[0] != table.name]
+        new_terms = (term for term in table_terms if term.tables[0] == table.name)
         lines = [f"{term.title}: {term.short}" for term in new_terms]
-        if above:
-            lines.append(f"as above: {', '.join(above)}")
+        if explained_names:
+            lines.append(f"as above: {', '.join(explained_names)}")
         yield f"table {table.name}", lines
-    words = [term for term in terms if not term.tables]
-    yield "other words on screens", [f"{term.title}: {term.short}" for term in words]
-    measures = {term.name: term.measure for term in terms if term.measure is not None}
-    for name, measure in measures.items():
+    other_terms = [term for term in terms if not term.tables]
+    yield "other words on screens", [f"{term.title}: {term.short}" for term in other_terms]
+    measure_of_name = {term.name: term.measure for term in terms if term.measure is not None}
+    for name, measure in measure_of_name.items():
         yield f"measure {name} ({measure.title})", list(_measure_lines(measure))
-    for kind, codes in CODES.items():
-        yield f"codes of {kind}", [f"{code}: {sentence}" for code, sentence in codes.items()]
+    for code_kind, codes in CODES.items():
+        yield f"codes of {code_kind}", [f"{code}: {sentence}" for code, sentence in codes.items()]
 
 
 def _term_names(page: Page, term: Term) -> Iterator[str]:
     """Yield the names of a term in files and on screens."""
     yield term.name
     yield heading_on_one_line(term.heading)
-    keys = {term.name, *(f"{table}.{term.name}" for table in term.tables)}
-    yield from (head for head, key in page.all_headings.items() if key in keys)
+    glossary_keys = {term.name, *(f"{table}.{term.name}" for table in term.tables)}
+    yield from (
+        head for head, glossary_key in page.all_headings.items() if glossary_key in glossary_keys
+    )
     if term.name == _INTERVAL_WORD:
         yield "CI"
 
@@ -181,7 +199,7 @@ def _name_fits(page: Page, term: Term, name: str, fold: Callable[[str], str]) ->
     headings = map(fold, _term_names(page, term))
     return any(
         heading == folded_name
-        or (heading.endswith(ANY) and folded_name.startswith(heading[: -len(ANY)]))
+        or (heading.endswith(ANY_NAME) and folded_name.startswith(heading[: -len(ANY_NAME)]))
         for heading in headings
     )
 
@@ -191,12 +209,12 @@ def _measure_lines(measure: Measure) -> Iterator[str]:
     yield f"formula: {measure.formula}"
     low = _format_limit(measure.low)
     high = _format_limit(measure.high)
-    yield f"range: {low} to {high}; {BETTER[measure.best]}"
+    yield f"range: {low} to {high}; {DIRECTION_TEXTS[measure.best]}"
     if measure.invariant:
         yield "independent of the class ratio"
-    others = [name for name in equivalent_names(measure.id) if name != measure.id]
-    if others:
-        yield f"also called: {', '.join(others)}"
+    other_names = [name for name in equivalent_names(measure.id) if name != measure.id]
+    if other_names:
+        yield f"also called: {', '.join(other_names)}"
     reasons = [REASONS.get(reason, reason.replace("_", " ")) for reason in measure.undefined]
     yield f"undefined if: {'; '.join(reasons)}"
     if measure.caveat:
@@ -205,7 +223,9 @@ def _measure_lines(measure: Measure) -> Iterator[str]:
 
 
 def _format_limit(limit: float) -> str:
-    return f"{'-' * (limit < 0)}∞" if abs(limit) == inf else f"{limit:.4g}"
+    if abs(limit) == inf:
+        return "-∞" if limit < 0 else "∞"
+    return f"{limit:.4g}"
 
 
 _PER_MODEL = "2 x 2 table and measures of each model, with --by also of each slice"

@@ -23,7 +23,7 @@ def deciding_measure(result: Document) -> str:
 
 
 def leading_models(result: Document, most: int) -> list[str]:
-    """Return the best model and those not significantly different, by the main table.
+    """Return at most `most` models: the best and those tied with it, by the main table.
 
     With a reference, the best model that is compared with it, the reference, and the others.
     """
@@ -32,8 +32,10 @@ def leading_models(result: Document, most: int) -> list[str]:
     names = [row["model"] for row in rows]
     if any(is_reference(name, reference) for name in names):
         return candidates_first(names, reference)[:most]
-    tied = [row["model"] for row, sign in zip(rows, _signs(result, rows), strict=True) if sign]
-    return (tied or [row["model"] for row in rows[:1]])[:most]
+    tied_models = [
+        row["model"] for row, sign in zip(rows, _signs(result, rows), strict=True) if sign
+    ]
+    return (tied_models or [row["model"] for row in rows[:1]])[:most]
 
 
 def sentences_on(result: Document, *codes: str) -> str:
@@ -44,14 +46,14 @@ def sentences_on(result: Document, *codes: str) -> str:
 def best_sentence(result: Document) -> str:
     """Return the sentence on the best model by the deciding measure, and who is tied with it."""
     measure = deciding_measure(result)
-    other_codes = {*GATE_CODES, "compared", "slices", "within", "heterogeneity", "corrected"}
-    sentences = [sentence for sentence in result.answer if sentence.code not in other_codes]
+    unwanted_codes = {*GATE_CODES, "compared", "slices", "within", "heterogeneity", "corrected"}
+    sentences = [sentence for sentence in result.answer if sentence.code not in unwanted_codes]
     measures = [sentence.measure for sentence in sentences]
     if measure not in measures:
         return ""
-    first = measures.index(measure)
-    texts = [sentences[first].text]
-    for sentence in sentences[first + 1 : first + 2]:
+    first_index = measures.index(measure)
+    texts = [sentences[first_index].text]
+    for sentence in sentences[first_index + 1 : first_index + 2]:
         if sentence.code in ("not-significantly-different", "significantly-worse"):
             texts.append(sentence.text)
     return " ".join(texts)
@@ -71,8 +73,8 @@ def heading_of(measure: str) -> str:
 
 def interval_words(estimate: Estimate) -> str:
     """Return a value and its limits for the end of a row."""
-    value = "undefined" if estimate.value is None else format_number(estimate.value)
-    return f"{value} {format_interval(estimate)}".rstrip().replace("-", "−")
+    value_text = "undefined" if estimate.value is None else format_number(estimate.value)
+    return f"{value_text} {format_interval(estimate)}".rstrip().replace("-", "−")
 
 
 def interval_row(name: str, cell: object, suffix: str = "", sign: Sign = "") -> Series:
@@ -80,7 +82,7 @@ def interval_row(name: str, cell: object, suffix: str = "", sign: Sign = "") -> 
     estimate = as_estimate(cell)
     words = f"{interval_words(estimate)}{suffix}"
     limits = (estimate.low, estimate.high)
-    return Series(name, (), (estimate.value,), "", words, spans=(limits,), sign=sign)
+    return Series(name, values=(estimate.value,), words=words, spans=(limits,), sign=sign)
 
 
 def intervals_of_models(result: Document) -> Iterator[Chart]:
@@ -92,21 +94,23 @@ def intervals_of_models(result: Document) -> Iterator[Chart]:
     rows = sort_by_column(models, measure)
     rows = rows[::-1] if measure in CATALOG and CATALOG[measure].arrow == "↓" else rows
     signs = _signs(result, rows)
-    series = tuple(
+    rows_of_chart = tuple(
         interval_row(row["model"], row[measure], sign=sign)
         for row, sign in zip(rows, signs, strict=True)
     )
     title = heading_of(measure)
     level = result.parameters.get("level")
-    finding = best_sentence(result) or f"{title} of {series[0].name}: {series[0].words}."
-    if level and any(model.spans[0] != (None, None) for model in series):
+    finding = (
+        best_sentence(result) or f"{title} of {rows_of_chart[0].name}: {rows_of_chart[0].words}."
+    )
+    if level and any(model.spans[0] != (None, None) for model in rows_of_chart):
         title += f" with {100 * level:g}% confidence intervals"
-    key = "shaded: best, and not significantly different from it" if any(signs) else ""
+    sign_key = "shaded: best, and not significantly different from it" if any(signs) else ""
     yield Chart(
         "intervals",
         title,
-        Axis(key or title_of(measure)),
-        series=series,
+        Axis(sign_key or title_of(measure)),
+        series=rows_of_chart,
         name=FOREST,
         rank="main",
         finding=finding,
@@ -114,17 +118,19 @@ def intervals_of_models(result: Document) -> Iterator[Chart]:
 
 
 def _signs(result: Document, rows: Sequence[Row]) -> Sequence[Sign]:
-    """Return who is best and who is tied: of the table, else of the answer's sentences."""
+    """Return the sign of each row's model: from the table, else from the answer's sentences."""
     no_signs: list[Sign] = [""] * len(rows)
     if rows and "tied" in rows[0]:
         return best_and_tied_signs(rows) or no_signs
     measure = deciding_measure(result)
-    ties = [
+    tie_sentences = [
         sentence for sentence in result.answer if sentence.code == "not-significantly-different"
     ]
-    on_best = [sentence for sentence in result.answer if sentence.measure == measure][:1]
-    if not ties or not on_best:
+    best_sentences = [sentence for sentence in result.answer if sentence.measure == measure][:1]
+    if not tie_sentences or not best_sentences:
         return no_signs
-    signs: dict[str, Sign] = {name: "equal" for sentence in ties for name in sentence.models}
-    signs |= dict.fromkeys(on_best[0].models, "best")
-    return [signs.get(row["model"], "") for row in rows]
+    sign_of_model: dict[str, Sign] = {
+        name: "equal" for sentence in tie_sentences for name in sentence.models
+    }
+    sign_of_model |= dict.fromkeys(best_sentences[0].models, "best")
+    return [sign_of_model.get(row["model"], "") for row in rows]

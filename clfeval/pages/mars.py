@@ -13,12 +13,15 @@ from clfeval.pages.chart import Axis, Chart, Point, Series
 from clfeval.pages.schema import SHARED, Column, Page, Source, Table, TableView, cols, is_present
 from clfeval.placeholders import ADD, END, OPTION
 
-PAIRS = 10  # that are listed before the matrices
+MAX_PAIRS = 10  # that are listed before the matrices
 MAX_ROWS = 20  # rows of a long table shown to a person; files get them all
-SWEPT = 5  # thresholds of a sweep shown to a person
-MATRIX_MODELS = 12
-HITS = {"positive": ("tp", "fp"), "negative": ("tn", "fn")}  # rows detected, false alarms
-CUTS = {"threshold": "thresholds", "top": "numbers of top rows"}
+MAX_THRESHOLDS = 5  # thresholds of a sweep shown to a person
+MAX_MATRIX_MODELS = 12
+DETECTION_CELLS = {
+    "positive": ("tp", "fp"),
+    "negative": ("tn", "fn"),
+}  # rows detected, false alarms
+NOUN_OF_SWEEP = {"threshold": "thresholds", "top": "numbers of top rows"}
 MEASURES = (
     ("shine_through", "unique detections (ShineThrough)"),
     ("occlusion", "unique misses (Occlusion)"),
@@ -29,7 +32,7 @@ ROWS = (
     Column("found", "weight", "detected by any", best="max"),
     Column("missed_by_all", "weight", "missed by all", best="min"),
 )
-ALONE = (
+ALONE_COLUMNS = (
     Column("exclusive_tp", "weight", "unique TP", "target=positive"),
     Column("exclusive_tn", "weight", "unique TN", "target=negative"),
     Column("shine_through", "share"),
@@ -42,7 +45,7 @@ REACH = (
     Column("covered", "weight", "detected"),
     Column("effort", "weight", "flagged"),
     *cols("share", "yield"),
-    *ALONE,
+    *ALONE_COLUMNS,
 )
 CORRECTED = (
     Column("corrected", "estimate", best="max"),
@@ -62,7 +65,7 @@ TABLES = (
             *cols("share", "accuracy"),
             Column("precision", "share", "PPV ↑"),
             Column("recall", "share", "sensitivity ↑"),
-            *ALONE,
+            *ALONE_COLUMNS,
         ),
         "",
         min_rows=1,
@@ -121,7 +124,7 @@ TABLES = (
             parts.MODEL,
             Column("found", "weight", "detected by any"),
             Column("hits", "weight", "detected"),
-            *ALONE,
+            *ALONE_COLUMNS,
         ),
     ),
     Table(
@@ -137,8 +140,8 @@ TABLES = (
     parts.MEASURED,
 )
 
-HEADS = {"covered": "detected", "effort": "flagged", "yield": "yield ↑"}
-REACHED = ("corrected", "gain", "yield")  # their meanings are below
+HEADING_OF_COLUMN = {"covered": "detected", "effort": "flagged", "yield": "yield ↑"}
+EXPLAINED_COLUMNS = ("corrected", "gain", "yield")  # their meanings are below
 
 
 def headline(result: Document) -> list[str]:
@@ -150,34 +153,42 @@ def headline(result: Document) -> list[str]:
 def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     """Yield the tables in reading order."""
     tables = result.tables
-    scores = " ".join(column.name for column in ALONE if is_present(column.when, result))
-    unique_detections = scores.split()[0]
+    alone_columns = " ".join(
+        column.name for column in ALONE_COLUMNS if is_present(column.when, result)
+    )
+    unique_detections = alone_columns.split()[0]
     yield from _best_subset_tables(result, digits)
-    who = "slice " * bool(tables.get("slices"))
-    part = partial(TableView, most=MAX_ROWS, rank="asked")
+    key_columns = "slice " if tables.get("slices") else ""
+    make_view = partial(TableView, most=MAX_ROWS, rank="asked")
     if "subsets" in tables:
-        columns = f"{who}models covered effort yield {scores}"
-        yield part("subsets", "Subsets of models", columns, legend=REACHED, lead="yield")
+        columns = f"{key_columns}models covered effort yield {alone_columns}"
+        yield make_view(
+            "subsets", "Subsets of models", columns, legend=EXPLAINED_COLUMNS, lead="yield"
+        )
     yield from parts.difference_tables(result)
     if "exclusive" in tables:
         title = "Rows that one model alone detects or misses"
-        yield part("exclusive", title, "model list file id? row?")
+        yield make_view("exclusive", title, "model list file id? row?")
     if "sweep" in tables:
-        yield from _sweep_tables(result, scores, digits)
+        yield from _sweep_tables(result, alone_columns, digits)
     yield from parts.measure_tables(result)
-    if who:
+    if key_columns:
         yield _slice_table(result)
     yield _main_table(result, unique_detections)
     # the confusion counts are those of the positive class for any target
-    of_class = " (of the positive class)" if result.parameters["target"] == "negative" else ""
+    class_clause = " (of the positive class)" if result.parameters["target"] == "negative" else ""
     positives = result.summary["positives"]
     negatives = result.summary["negatives"]
-    shares = [positives / (positives + negatives)] if positives + negatives else []
-    rates = f"{who}model threshold? tp fp fn tn accuracy precision recall"
-    part = partial(TableView, "models", rest_hint=f"{OPTION}--format csv{END}")
-    yield part("Unique detections and misses", f"{who}model {scores}", name="alone")
-    note = parts.majority_class_note(shares)
-    yield part(f"Confusion counts and rates{of_class}", rates, name="rates", note=note)
+    prevalences = [positives / (positives + negatives)] if positives + negatives else []
+    rate_columns = f"{key_columns}model threshold? tp fp fn tn accuracy precision recall"
+    make_model_view = partial(TableView, "models", rest_hint=f"{OPTION}--format csv{END}")
+    yield make_model_view(
+        "Unique detections and misses", f"{key_columns}model {alone_columns}", name="alone"
+    )
+    note = parts.majority_class_note(prevalences)
+    yield make_model_view(
+        f"Confusion counts and rates{class_clause}", rate_columns, name="rates", note=note
+    )
     yield from _pair_tables(result, unique_detections, digits)
     yield from _lead_tables(result)
 
@@ -205,15 +216,15 @@ def _lead_tables(result: Document) -> Iterator[TableView]:
     )
 
 
-def _sort_by_detected(rows: Sequence[Row], target: str) -> list[Row]:
+def _sort_by_detected(rows: Sequence[Row], target_class: str) -> list[Row]:
     """Return models by rows detected; among equals the one that flags fewest rows is first."""
-    hit, alarm = HITS[target]
+    detection_cell, alarm_cell = DETECTION_CELLS[target_class]
 
-    def place(row: Row) -> tuple[float, float]:
-        detected = _cell_number(row[hit])
-        return -round_sum(detected), round_sum(detected + _cell_number(row[alarm]))
+    def sort_key(row: Row) -> tuple[float, float]:
+        detected = _cell_number(row[detection_cell])
+        return -round_sum(detected), round_sum(detected + _cell_number(row[alarm_cell]))
 
-    return sorted(rows, key=place)
+    return sorted(rows, key=sort_key)
 
 
 def _cell_number(cell: Cell) -> float:
@@ -222,67 +233,74 @@ def _cell_number(cell: Cell) -> float:
 
 def _slice_table(result: Document) -> TableView:
     """Return the table of slices: their rows, and the model that detects most in each."""
-    target = result.parameters["target"]
-    models: dict[Cell, list[Row]] = {}
+    target_class = result.parameters["target"]
+    model_rows: dict[Cell, list[Row]] = {}
     for row in result.tables["models"]:
-        models.setdefault(row["slice"], []).append(row)
+        model_rows.setdefault(row["slice"], []).append(row)
     rows = [
-        as_row({**row, **_best_model_cells(row, best, target)})
+        as_row({**row, **_best_model_cells(row, best_row, target_class)})
         for row in result.tables["slices"]
-        for best in _sort_by_detected(models[row["slice"]], target)[:1]
+        for best_row in _sort_by_detected(model_rows[row["slice"]], target_class)[:1]
     ]
     columns: dict[str, Source] = {
         "slice": "slice",
         "rows": "rows",
-        f"{target}s": f"{target}s",
+        f"{target_class}s": f"{target_class}s",
         "detected\nby any": "found",
         "best\nmodel": lambda row: row["first"] or parts.ABSENT,
         "detected": "hits",
-        **({"sensitivity ↑": "recall"} if target == "positive" else {}),
+        **({"sensitivity ↑": "recall"} if target_class == "positive" else {}),
         "missed\nby all": "missed_by_all",
     }
-    none = f"{parts.ABSENT} no {target} is detected in the slice; "
-    note = none * any(not row["hits"] for row in rows)
+    none_note = f"{parts.ABSENT} no {target_class} is detected in the slice; "
+    note = none_note if any(not row["hits"] for row in rows) else ""
     note += f"for each model in each slice, {ADD} {OPTION}--show rates{END}"
-    lead = "recall" if target == "positive" else "hits"
-    return TableView("slices", "Slices", columns, rows, MAX_ROWS, note, rank="asked", lead=lead)
+    lead_column = "recall" if target_class == "positive" else "hits"
+    return TableView(
+        "slices", "Slices", columns, rows, MAX_ROWS, note, rank="asked", lead=lead_column
+    )
 
 
-def _best_model_cells(row: Row, best: Row, target: str) -> CellsByColumn:
+def _best_model_cells(row: Row, best_row: Row, target_class: str) -> CellsByColumn:
     """Return the best model of a slice with what it detects; none where nothing is detected."""
     if not row["found"]:
         return {"first": None, "hits": 0, "recall": None}
-    return {"first": best["model"], "hits": best[HITS[target][0]], "recall": best["recall"]}
+    return {
+        "first": best_row["model"],
+        "hits": best_row[DETECTION_CELLS[target_class][0]],
+        "recall": best_row["recall"],
+    }
 
 
 def _main_table(result: Document, unique_detections: str) -> TableView:
     """Return the main table: one line per model, by rows detected."""
-    target = result.parameters["target"]
-    positive = target == "positive"
-    hit, alarm = HITS[target]
+    target_class = result.parameters["target"]
+    is_positive = target_class == "positive"
+    detection_cell, alarm_cell = DETECTION_CELLS[target_class]
 
-    def flagged(row: Row) -> str:
-        return format_rows(_cell_number(row[hit]) + _cell_number(row[alarm]))
+    def flagged_rows(row: Row) -> str:
+        return format_rows(_cell_number(row[detection_cell]) + _cell_number(row[alarm_cell]))
 
-    rows = _sort_by_detected(result.unsliced_rows("models"), target)
+    rows = _sort_by_detected(result.unsliced_rows("models"), target_class)
     columns: dict[str, Source] = {
         "model": "model",
-        "detected": hit,
-        **({"sensitivity ↑": "recall"} if positive else {}),
-        f"unique\nT{target[0].upper()}": unique_detections,
-        "unique\nmisses": "exclusive_fn" if positive else "exclusive_fp",
-        "flagged" if positive else "predicted\nnegative": flagged,
-        **({"PPV ↑": "precision"} if positive else {}),
+        "detected": detection_cell,
+        **({"sensitivity ↑": "recall"} if is_positive else {}),
+        f"unique\nT{target_class[0].upper()}": unique_detections,
+        "unique\nmisses": "exclusive_fn" if is_positive else "exclusive_fp",
+        "flagged" if is_positive else "predicted\nnegative": flagged_rows,
+        **({"PPV ↑": "precision"} if is_positive else {}),
         "ShineThrough ↑": "shine_through",
         "Occlusion ↓": "occlusion",
     }
-    every = result.parameters["occlusion"] == "all"
-    alone = "only it misses" if every else "it misses, another model detects"
-    words = {
-        unique_detections: f"{target}s only this model detects; unique misses: {alone}",
+    counts_every_miss = result.parameters["occlusion"] == "all"
+    misses_phrase = "only it misses" if counts_every_miss else "it misses, another model detects"
+    meanings = {
+        unique_detections: f"{target_class}s only this model detects; "
+        f"unique misses: {misses_phrase}",
         "shine_through": "unique TP / detected by any model; Occlusion: unique misses / the same",
     }
-    title = f"Models{parts.threshold_note(rows)} by {target}s detected"
+    title = f"Models{parts.threshold_note(rows)} by {target_class}s detected"
     return TableView(
         "models",
         title,
@@ -290,21 +308,21 @@ def _main_table(result: Document, unique_detections: str) -> TableView:
         rows,
         rank="main",
         right=["flagged", "predicted\nnegative"],
-        lead="recall" if positive else "shine_through",
+        lead="recall" if is_positive else "shine_through",
         rest_hint=f"{OPTION}--format csv{END}",
         legend=(unique_detections, "shine_through"),
-        words=words,
+        words=meanings,
     )
 
 
 def _best_subset_tables(result: Document, digits: int) -> Iterator[TableView]:
     """Yield the best subsets, with the search method below the table where all have the same."""
 
-    def expected(row: Row) -> str:  # on new data, with decimals
+    def expected_detections(row: Row) -> str:  # on new data, with decimals
         detected = cell_value(row["corrected"])
         return parts.ABSENT if detected is None else parts.format_amount(detected, digits)
 
-    for table, title, names in (
+    for table, title, column_names in (
         ("best", "Best subset of each size", "size models covered corrected gain effort yield"),
         (
             "max_effort",
@@ -313,61 +331,72 @@ def _best_subset_tables(result: Document, digits: int) -> Iterator[TableView]:
         ),
     ):
         rows = result.tables.get(table, ())
-        names = "slice " * any(row["slice"] is not None for row in rows) + names
-        columns: dict[str, Source] = {HEADS.get(name, name): name for name in names.split()}
-        columns["corrected"] = expected
+        has_slices = any(row["slice"] is not None for row in rows)
+        columns_text = f"slice {column_names}" if has_slices else column_names
+        columns: dict[str, Source] = {
+            HEADING_OF_COLUMN.get(name, name): name for name in columns_text.split()
+        }
+        columns["corrected"] = expected_detections
         methods = list(dict.fromkeys(str(row["method"]) for row in rows[:MAX_ROWS]))
-        several = len(methods) > 1
+        has_several_methods = len(methods) > 1
         yield from parts.existing_tables(
             result,
             TableView(
                 table,
                 title,
-                columns | ({"method": "method"} if several else {}),
+                columns | ({"method": "method"} if has_several_methods else {}),
                 most=MAX_ROWS,
-                note="" if several else "".join(f"search: {m.replace(':', ',')}" for m in methods),
-                rest_hint=None if several else "",
+                note=""
+                if has_several_methods
+                else "".join(f"search: {method.replace(':', ',')}" for method in methods),
+                rest_hint=None if has_several_methods else "",
                 right=["corrected"],
                 rank="asked",
-                legend=REACHED,
+                legend=EXPLAINED_COLUMNS,
             ),
         )
 
 
-def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableView]:
+def _sweep_tables(result: Document, alone_columns: str, digits: int) -> Iterator[TableView]:
     """Yield tables of a few evenly spaced thresholds: a matrix per measure, then all columns."""
     rows = result.unsliced_rows("sweep")
-    column = result.parameters["sweep"]  # of the thresholds
-    thresholds = list(dict.fromkeys(row[column] for row in rows))
-    spaced = parts.evenly_spaced(thresholds, SWEPT)
-    headings = {
-        threshold: parts.format_exact(threshold) for threshold in thresholds if threshold in spaced
+    threshold_column = result.parameters["sweep"]
+    thresholds = list(dict.fromkeys(row[threshold_column] for row in rows))
+    spaced_thresholds = parts.evenly_spaced(thresholds, MAX_THRESHOLDS)
+    heading_of_threshold = {
+        threshold: parts.format_exact(threshold)
+        for threshold in thresholds
+        if threshold in spaced_thresholds
     }
-    extent = f"{len(headings)} of {len(thresholds)} {CUTS[column]}"
+    extent_phrase = (
+        f"{len(heading_of_threshold)} of {len(thresholds)} {NOUN_OF_SWEEP[threshold_column]}"
+    )
     note = ""
-    if len(headings) < len(thresholds):
+    if len(heading_of_threshold) < len(thresholds):
         note = f"for all, {ADD} {OPTION}--format csv --show sweep{END}"
-    spaced_rows = [row for row in rows if row[column] in spaced]
+    spaced_rows = [row for row in rows if row[threshold_column] in spaced_thresholds]
     for measure, title in MEASURES:
         row_of_model: dict[str, dict[str, Cell]] = {}
         for row in spaced_rows:
             matrix_row = row_of_model.setdefault(row["model"], {"model": row["model"]})
-            matrix_row[headings[row[column]]] = parts.format_cell(row[measure], digits)
+            matrix_row[heading_of_threshold[row[threshold_column]]] = parts.format_cell(
+                row[measure], digits
+            )
         arrow = "↓" if measure == "occlusion" else "↑"
         yield TableView(
             "sweep",
-            f"{title} {arrow} at {extent}",
-            {heading: heading for heading in ("model", *headings.values())},
+            f"{title} {arrow} at {extent_phrase}",
+            {heading: heading for heading in ("model", *heading_of_threshold.values())},
             [as_row(cells) for cells in row_of_model.values()],
             most=None,
             note=note,
-            right=[*headings.values()],
+            right=[*heading_of_threshold.values()],
             rank="asked",
         )
     yield TableView(
         "sweep",
-        f"Sweep: {extent}",
-        f"{column} model found hits {scores}",
+        f"Sweep: {extent_phrase}",
+        f"{threshold_column} model found hits {alone_columns}",
         spaced_rows,
         most=None,
         note=note,
@@ -380,38 +409,53 @@ def _pair_tables(result: Document, unique_detections: str, digits: int) -> Itera
     pairs = result.unsliced_rows("pairs")
     columns = f"models covered effort yield {unique_detections}"
     if pairs:
-        rows = sorted(pairs, key=lambda r: (-_cell_number(r["covered"]), _cell_number(r["effort"])))
+        rows = sorted(
+            pairs, key=lambda pair: (-_cell_number(pair["covered"]), _cell_number(pair["effort"]))
+        )
         title = f"Pairs by {result.parameters['target']}s detected"
-        yield TableView("pairs", title, columns, rows, PAIRS, lead="yield", legend=REACHED)
+        yield TableView(
+            "pairs", title, columns, rows, MAX_PAIRS, lead="yield", legend=EXPLAINED_COLUMNS
+        )
     models = [row["model"] for row in result.unsliced_rows("models")]
-    if len(models) > MATRIX_MODELS:
+    if len(models) > MAX_MATRIX_MODELS:
         rows = sorted(pairs, key=lambda row: -_cell_number(row[unique_detections]))
         columns += " shine_through occlusion"
         yield TableView("pairs", "Pairs by unique detections", columns, rows, MAX_ROWS)
     elif len(models) > 2:  # with two models the only pair is the whole set
-        heads = [str(j) for j in range(1, len(models) + 1)]
-        matrix: dict[str, Source] = {head: head for head in ("model", *heads)}
+        number_headings = [str(number) for number in range(1, len(models) + 1)]
+        matrix_columns: dict[str, Source] = {head: head for head in ("model", *number_headings)}
         for measure, title in MEASURES:
-            cells = pair_cells(result, measure)
+            matrix_cells = pair_cells(result, measure)
             matrix_rows: list[Row] = []
-            for i, (name, line) in enumerate(zip(models, cells, strict=True), start=1):
-                texts = (parts.format_cell(cell, digits) for cell in line)
+            for number, (model, cells_of_model) in enumerate(
+                zip(models, matrix_cells, strict=True), start=1
+            ):
+                texts = (parts.format_cell(cell, digits) for cell in cells_of_model)
                 matrix_rows.append(
-                    as_row({"model": f"{i} {name}", **dict(zip(heads, texts, strict=True))})
+                    as_row(
+                        {
+                            "model": f"{number} {model}",
+                            **dict(zip(number_headings, texts, strict=True)),
+                        }
+                    )
                 )
             title = f"{title} {'↓' if measure == 'occlusion' else '↑'} of pairs"
             title += " (single models on the diagonal)"
-            yield TableView("pairs", title, matrix, matrix_rows, right=heads)
+            yield TableView("pairs", title, matrix_columns, matrix_rows, right=number_headings)
 
 
 def pair_cells(result: Document, measure: str) -> list[list[Cell]]:
     """Return the k x k matrix of a measure, single models on the diagonal."""
     models = [row["model"] for row in result.unsliced_rows("models")]
-    cells = {frozenset({row["model"]}): row[measure] for row in result.unsliced_rows("models")}
+    cell_of_models = {
+        frozenset({row["model"]}): row[measure] for row in result.unsliced_rows("models")
+    }
     for row in result.unsliced_rows("pairs"):
         if isinstance(row["models"], list):
-            cells[frozenset(row["models"])] = row[measure]
-    return [[cells.get(frozenset({a, b})) for b in models] for a in models]
+            cell_of_models[frozenset(row["models"])] = row[measure]
+    return [
+        [cell_of_models.get(frozenset({first, second})) for second in models] for first in models
+    ]
 
 
 def page_charts(result: Document) -> Iterator[Chart]:
@@ -424,34 +468,47 @@ def page_charts(result: Document) -> Iterator[Chart]:
 def _bar_and_matrix_charts(result: Document) -> Iterator[Chart]:
     """Yield unique detections and misses of models, and the unique detections of pairs."""
     models = result.unsliced_rows("models")
-    alone = [column.name for column in ALONE if column.title and is_present(column.when, result)]
-    for column, title in zip(alone, ("detections", "misses"), strict=True):
+    alone_columns = [
+        column.name for column in ALONE_COLUMNS if column.title and is_present(column.when, result)
+    ]
+    for column, title in zip(alone_columns, ("detections", "misses"), strict=True):
         bars = (Series(row["model"], values=(cell_number(row[column]),)) for row in models)
         yield Chart("bars", f"Unique {title}", series=tuple(bars), name="bars")
-    if 3 <= len(models) <= MATRIX_MODELS:
-        lines = zip(models, pair_cells(result, "shine_through"), strict=True)
-        matrix = (Series(row["model"], values=tuple(map(cell_value, c))) for row, c in lines)
+    if 3 <= len(models) <= MAX_MATRIX_MODELS:
+        rows_and_cells = zip(models, pair_cells(result, "shine_through"), strict=True)
+        matrix_rows = (
+            Series(row["model"], values=tuple(map(cell_value, cells)))
+            for row, cells in rows_and_cells
+        )
         title = "Unique detections of pairs (ShineThrough; taller is more)"
-        yield Chart("cells", title, series=tuple(matrix), name="matrix")
+        yield Chart("cells", title, series=tuple(matrix_rows), name="matrix")
 
 
 def _sweep_charts(result: Document) -> Iterator[Chart]:
     """Yield the curves of each measure over the thresholds of a sweep."""
     rows = result.unsliced_rows("sweep")
-    column = str(result.parameters.get("sweep"))
-    steps = partial(_step_points, forward=column == "top")
+    threshold_column = str(result.parameters.get("sweep"))
+    make_steps = partial(_step_points, forward=threshold_column == "top")
     models = _sort_by_detected(result.unsliced_rows("models"), result.parameters["target"])
-    names = [row["model"] for row in models]
+    model_names = [row["model"] for row in models]
     for measure, title in MEASURES:
-        points: dict[str, list[Point]] = {}
+        points_of_model: dict[str, list[Point]] = {}
         for row in rows:
             if (value := cell_value(row[measure])) is not None:
-                points.setdefault(row["model"], []).append((cell_number(row[column]), value))
-        curves = tuple(Series(name, (steps(points[name]),)) for name in names if name in points)
+                points_of_model.setdefault(row["model"], []).append(
+                    (cell_number(row[threshold_column]), value)
+                )
+        curves = tuple(
+            Series(name, (make_steps(points_of_model[name]),))
+            for name in model_names
+            if name in points_of_model
+        )
         if curves:
-            thresholds = f"{len({row[column] for row in rows})} {CUTS[column]}"
+            thresholds = (
+                f"{len({row[threshold_column] for row in rows})} {NOUN_OF_SWEEP[threshold_column]}"
+            )
             title = f"{title[0].upper()}{title[1:]} at {thresholds}"
-            axis = Axis("number of top rows" if column == "top" else column)
+            axis = Axis("number of top rows" if threshold_column == "top" else threshold_column)
             yield Chart("lines", title, axis, series=curves, name="curves", rank="asked")
 
 
@@ -460,8 +517,8 @@ def _step_points(points: Sequence[Point], *, forward: bool) -> tuple[Point, ...]
     neighbours = [*points[1:], points[-1]] if forward else [points[0], *points[:-1]]
     return tuple(
         (x, value)
-        for (start, value), (end, _) in zip(points, neighbours, strict=True)
-        for x in sorted((start, end))
+        for (x_start, value), (x_end, _) in zip(points, neighbours, strict=True)
+        for x in sorted((x_start, x_end))
     )
 
 

@@ -229,21 +229,21 @@ J = "sensitivity + specificity - 1 (Youden's J)"
 
 def headline(result: Document) -> list[str]:
     """Return the headline: inputs, and the rows of each class."""
-    names = join_names([file.name for file in result.inputs])
+    names_text = join_names([file.name for file in result.inputs])
     summary = result.summary
     parameters = result.parameters
     if parameters["mode"] != "features":
-        runs = f", {summary['runs']} runs" if summary.get("runs") else ""
-        return [f"Youden's J in {names}: {format_class_counts(result)}{runs}"]
-    features = f"{summary['features']:,} features in {names}"
+        runs_clause = f", {summary['runs']} runs" if summary.get("runs") else ""
+        return [f"Youden's J in {names_text}: {format_class_counts(result)}{runs_clause}"]
+    features = f"{summary['features']:,} features in {names_text}"
     lines = [f"Youden's J of {features}: {format_class_counts(result)}"]
-    numeric = any(row["kind"] == "numeric" for row in result.tables["features"][:MAX_ROWS])
-    if numeric and parameters["cut"] is None:
+    has_numeric = any(row["kind"] == "numeric" for row in result.tables["features"][:MAX_ROWS])
+    if has_numeric and parameters["cut"] is None:
         hint = f"best threshold: {OPTION}--cut best{END}"
         lines.append(f"Numeric features are true above their median ({hint}).")
     if "selected" in summary:
-        limits = f"|φ| < {parameters['phi_max']:g} and |φ| + |δ|/{parameters['delta_min']:g} >= 1"
-        lines.append(f"Selection rule: {limits}")
+        rule = f"|φ| < {parameters['phi_max']:g} and |φ| + |δ|/{parameters['delta_min']:g} >= 1"
+        lines.append(f"Selection rule: {rule}")
     return lines
 
 
@@ -271,16 +271,16 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
             legend=EXPLAINED,
         )
     else:
-        best = sort_by_column(result.unsliced_rows("models"), "delta")
-        threshold = threshold_note(best)
-        hint = f" (all thresholds: {SWITCH}--curve{END})" if threshold else ""
+        best_first = sort_by_column(result.unsliced_rows("models"), "delta")
+        threshold_clause = threshold_note(best_first)
+        hint = f" (all thresholds: {SWITCH}--curve{END})" if threshold_clause else ""
         yield TableView(
             "models",
-            f"Models{threshold} by δ{hint}",
+            f"Models{threshold_clause} by δ{hint}",
             "model delta phi sensitivity specificity reading?",
-            list(map(_add_reading, best[:MAX_ROWS])),
+            list(map(_add_reading, best_first[:MAX_ROWS])),
             rest_hint=CSV,
-            total=len(best),
+            total=len(best_first),
             rank="main",
             lead="delta",
             legend=("delta", "reading"),
@@ -292,11 +292,11 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
 def _requested_tables(result: Document, key_columns: str) -> Iterator[TableView]:
     """Yield the tables that options request: one line per model, by the leading measure."""
     tables = result.tables
-    part = partial(TableView, most=MAX_ROWS, rank="asked", legend=EXPLAINED)
+    view_of = partial(TableView, most=MAX_ROWS, rank="asked", legend=EXPLAINED)
     if "populations" in tables:
-        several = len(result.parameters["targets"]) > 1
+        several_targets = len(result.parameters["targets"]) > 1
         title = f"Models at {_target_words(result)}"
-        population_columns = {"prevalence": "prevalence", "P:N": "odds"} if several else {}
+        population_columns = {"prevalence": "prevalence", "P:N": "odds"} if several_targets else {}
         sources = {
             **{name: name for name in key_columns.split()},
             **population_columns,
@@ -306,17 +306,17 @@ def _requested_tables(result: Document, key_columns: str) -> Iterator[TableView]
         }
         rows = sort_by_column(tables["populations"], "precision")
         note = majority_class_note([row["prevalence"] for row in rows])
-        yield part("populations", title, sources, rows, lead="precision", note=note)
+        yield view_of("populations", title, sources, rows, lead="precision", note=note)
     yield from difference_tables(result)
     if "curves" in tables:
         columns = f"{key_columns} gini best_delta best_threshold roc_auc"
-        title = "ROC curves by Gini"
-        yield part("curves", title, columns, sort_by_column(tables["curves"], "gini"), lead="gini")
+        rows = sort_by_column(tables["curves"], "gini")
+        yield view_of("curves", "ROC curves by Gini", columns, rows, lead="gini")
     if "slice" in key_columns:
         rows = [row for row in tables["models"] if row["slice"] is not None]
         columns = f"{key_columns} delta phi sensitivity specificity"
         title = "Models in each slice"
-        yield part(
+        yield view_of(
             "models", title, columns, rows, name="slices", lead="delta", rest_hint=CSV, legend=()
         )
 
@@ -329,13 +329,13 @@ def _add_reading(row: Row) -> Row:
         return as_row({**row, "reading": None})
     lowest = READINGS[bisect_left(BOUNDARIES, delta.low)]
     highest = READINGS[bisect_right(BOUNDARIES, delta.high)]
-    steps = READINGS.index(highest) - READINGS.index(lowest)
-    words = f"{lowest} {'or' if steps == 1 else 'to'} {highest}" if steps else lowest
+    distance = READINGS.index(highest) - READINGS.index(lowest)
+    reading = f"{lowest} {'or' if distance == 1 else 'to'} {highest}" if distance else lowest
     if phi.value in (-1, 1):
-        words += f", always {'positive' if phi.value > 0 else 'negative'}"
+        reading += f", always {'positive' if phi.value > 0 else 'negative'}"
     elif phi.low is not None and phi.high is not None and max(phi.low, -phi.high) > LEAN:
-        words += f", biased towards {'positive' if phi.low > 0 else 'negative'}"
-    return as_row({**row, "reading": words})
+        reading += f", biased towards {'positive' if phi.low > 0 else 'negative'}"
+    return as_row({**row, "reading": reading})
 
 
 def _target_words(result: Document) -> str:
@@ -390,31 +390,31 @@ def _reading_table(result: Document, key_columns: str) -> TableView:
     """Return the positions of models; without a reading, those the interval includes, and why."""
     rows: list[Row] = []
     for row in result.tables["models"]:
-        words = _add_reading(row)["reading"]
+        interval_reading = _add_reading(row)["reading"]
         reason = row["reading_withheld"]
-        reading = row["reading"] or (f"{words} ({reason})" if words else reason)
+        withheld = f"{interval_reading} ({reason})" if interval_reading else reason
+        reading = row["reading"] or withheld
         rows.append(as_row({**row, "reading": reading}))
-    pooled = ", rows of all runs pooled" if "runs" in result.tables else ""
-    title = f"Youden's J and bias (φ-δ) in words{pooled}"
-    columns = f"{key_columns} phi delta reading"
-    return TableView(
-        "models", title, columns, rows, rest_hint=CSV, total=len(rows), name="readings"
-    )
+    pooled_clause = ", rows of all runs pooled" if "runs" in result.tables else ""
+    title = f"Youden's J and bias (φ-δ) in words{pooled_clause}"
+    columns, total = f"{key_columns} phi delta reading", len(rows)
+    return TableView("models", title, columns, rows, rest_hint=CSV, total=total, name="readings")
 
 
 def _measure_group_tables(result: Document, key_columns: str) -> Iterator[TableView]:
     """Yield the rates, the measures with balanced classes, and those of the sample."""
-    part = partial(TableView, "models", rest_hint=CSV)
-    counts = " ".join(cell.name for cell in CELLS)
-    yield part("Rates", f"{key_columns} threshold? {counts} sensitivity specificity", name="rates")
-    yield part(
+    view_of = partial(TableView, "models", rest_hint=CSV)
+    cells = " ".join(cell.name for cell in CELLS)
+    columns = f"{key_columns} threshold? {cells} sensitivity specificity"
+    yield view_of("Rates", columns, name="rates")
+    yield view_of(
         "Measures with balanced classes (1:1)",
         f"{key_columns} accuracy_u precision_u npv_u f1_u mcc_u mutual_information_u",
         name="unbiased",
     )
-    ratio = result.summary["odds"]
-    population = f"the sample's class ratio, {ratio}" if ratio else "each model's class ratio"
-    yield part(
+    odds = result.summary["odds"]
+    population = f"the sample's class ratio, {odds}" if odds else "each model's class ratio"
+    yield view_of(
         f"Measures at {population}",
         f"{key_columns} accuracy precision npv f1 mcc mutual_information phi_b delta_b",
         name="sample",
@@ -427,7 +427,7 @@ def _region_tables(result: Document, key_columns: str) -> Iterator[TableView]:
     models = result.tables["models"]
     level = result.parameters["level"]
     rates = ("region_sensitivity", "region_specificity")
-    if all(any(format_interval(row.get(rate)) for row in models[:MAX_ROWS]) for rate in rates):
+    if all(any(format_interval(row.get(name)) for row in models[:MAX_ROWS]) for name in rates):
         yield TableView(
             "models",
             f"Joint {level * 100:g}% confidence region",
@@ -442,41 +442,41 @@ def _region_tables(result: Document, key_columns: str) -> Iterator[TableView]:
 
 def _feature_tables(result: Document) -> Iterator[TableView]:
     """Yield the tables of the best features, and of implications without exception."""
-    implied = result.tables["implications"]
-    selected = "selected" in result.tables
-    name, title = ("selected", "Selected features") if selected else ("features", "Features")
+    implications = result.tables["implications"]
+    has_selected = "selected" in result.tables
+    name, title = ("selected", "Selected features") if has_selected else ("features", "Features")
     yield _feature_table(result, name, f"{title} by |δ|")
-    if implied:
-        best = sorted(implied, key=lambda row: -cell_number(row["support"]))
+    if implications:
+        rows = sorted(implications, key=lambda row: -cell_number(row["support"]))
         note = "f: the feature, c: the positive class; without exception in these rows"
-        note += "; intervals are not adjusted" * (len(implied) > 1)
-        if len(best) > IMPLIED:
+        note += "; intervals are not adjusted" if len(implications) > 1 else ""
+        if len(rows) > IMPLIED:
             note += f"; for all, {ADD} {OPTION}--format csv --show implications{END}"
         columns = "feature implication support confidence"
         yield TableView(
-            "implications", "Implications by support", columns, best, IMPLIED, note, rest_hint=""
+            "implications", "Implications by support", columns, rows, IMPLIED, note, rest_hint=""
         )
-    if selected:
-        every = _feature_table(result, "features", "All features by |δ|")
-        yield replace(every, rank="detail", lead="")
+    if has_selected:
+        all_features = _feature_table(result, "features", "All features by |δ|")
+        yield replace(all_features, rank="detail", lead="")
 
 
 def _feature_table(result: Document, name: str, title: str) -> TableView:
     """Return the table of features, each with the values for which it is true."""
     rows = result.tables[name]
-    visible = rows[:FEATURED]
+    visible_rows = rows[:FEATURED]
     # features far from 0 in either direction are good
     columns: dict[str, Source] = {"feature": "feature", "δ": "delta", "φ": "phi"}
-    if any(row["rule"] for row in visible):
+    if any(row["rule"] for row in visible_rows):
         columns["true where"] = _true_where
-    corrected = any("corrected_delta" in row for row in visible)
-    columns |= {"corrected\nδ": "corrected_delta"} if corrected else {}
+    has_corrected = any("corrected_delta" in row for row in visible_rows)
+    columns |= {"corrected\nδ": "corrected_delta"} if has_corrected else {}
     columns |= {"role": "role", "support": "support"}
-    if any(row["missing"] for row in visible):
+    if any(row["missing"] for row in visible_rows):
         columns["missing"] = "missing"
-    if len({row["kind"] for row in visible}) > 1:
+    if len({row["kind"] for row in visible_rows}) > 1:
         columns["kind"] = "kind"
-    if any(row["implications"] for row in visible):
+    if any(row["implications"] for row in visible_rows):
         columns["implications"] = lambda row: join_names(row["implications"])
     return TableView(
         name,
@@ -485,31 +485,31 @@ def _feature_table(result: Document, name: str, title: str) -> TableView:
         rows,
         FEATURED,
         rank="main",
-        lead="corrected_delta" if corrected else "delta",
+        lead="corrected_delta" if has_corrected else "delta",
         legend=("delta", "phi", "role"),
     )
 
 
 def _true_where(row: Row) -> Cell:
     rule = row["rule"]
-    return "" if rule is None else rule if rule == "soft" else f"{rule} {format_exact(row['cut'])}"
+    return (rule or "") if rule in (None, "soft") else f"{rule} {format_exact(row['cut'])}"
 
 
 def isometric_lines(
     result: Document, odds: str, suffix: str
 ) -> Iterator[tuple[str, float, tuple[tuple[Point, ...], ...]]]:
     """Yield measure, value and branches of lines of equal value; suffix: `_b` of tilted axes."""
-    lines: dict[tuple[str, float], dict[str, list[Point]]] = {}
+    points_of_line: dict[tuple[str, float], dict[str, list[Point]]] = {}
     for row in result.tables.get("isometrics", ()):
         point = row_point(row, f"phi{suffix}", f"delta{suffix}")
         value = cell_value(row["value"])
-        balanced = isclose(cell_number(row["prevalence"]), 0.5)
-        in_diamond = str(row["odds"]) == odds or (balanced and not suffix)
+        is_balanced = isclose(cell_number(row["prevalence"]), 0.5)
+        in_diamond = str(row["odds"]) == odds or (is_balanced and not suffix)
         if point and value is not None and in_diamond:
-            branches = lines.setdefault((row["measure"], value), {})
-            branches.setdefault(str(row["branch"]), []).append(point)
-    for (measure, value), branches in lines.items():
-        yield measure, value, tuple(map(tuple, branches.values()))
+            points_of_branch = points_of_line.setdefault((row["measure"], value), {})
+            points_of_branch.setdefault(str(row["branch"]), []).append(point)
+    for (measure, value), points_of_branch in points_of_line.items():
+        yield measure, value, tuple(map(tuple, points_of_branch.values()))
 
 
 _IN_FEATURES = {

@@ -25,21 +25,21 @@ from clfeval.pages.table_parts import format_cell
 from clfeval.placeholders import OPTION
 from clfeval.records import dataclass, replace
 
-FEATURES = 300  # dots of features, at most
+MAX_FEATURES = 300  # dots of features, at most
 NAMED_FEATURES = 8
-ENLARGED = 2.5  # times, at least
+MIN_ENLARGEMENT = 2.5  # times, at least
 DARK_CELLS = {  # of the matrices of pairs
     "shine_through": "dark: many positives that no other model detects",
     "occlusion": "dark: many positives that only these models miss",
 }
-CLASS_RATIOS = 2  # diamonds, at most
-RANKS = ("best_over_orders", "mlcps", "worst_over_orders")  # columns
+MAX_CLASS_RATIOS = 2  # diamonds, at most
+RANK_COLUMNS = ("best_over_orders", "mlcps", "worst_over_orders")  # columns
 
 
 def pictures_of(result: Document) -> dict[str, list[Chart]]:
     """Return the panels of each picture of a result, by its name, in the order of the page."""
     panels: dict[str, list[Chart]] = {}
-    for chart in CHARTS.get(result.command, page_of(result.command).charts)(result):
+    for chart in CHARTS_OF_COMMAND.get(result.command, page_of(result.command).charts)(result):
         panels.setdefault(chart.name, []).append(chart)
     return panels
 
@@ -57,24 +57,27 @@ def _mars(result: Document) -> Iterator[Chart]:
 
 def _pair_matrices(result: Document, chart: Chart) -> Iterator[Chart]:
     """Yield a matrix of all pairs of models for each measure."""
-    names = tuple(series.name for series in chart.series)
+    model_names = tuple(series.name for series in chart.series)
     pairs = result.unsliced_rows("pairs")
-    for measure, title in MEASURES:
-        rows = zip(names, pair_cells(result, measure), strict=True)
-        series = tuple(Series(name, values=tuple(map(cell_value, cells))) for name, cells in rows)
+    for measure, measure_title in MEASURES:
+        rows_and_cells = zip(model_names, pair_cells(result, measure), strict=True)
+        series = tuple(
+            Series(name, values=tuple(map(cell_value, cells))) for name, cells in rows_and_cells
+        )
         best_pair = max(pairs, key=lambda row: cell_value(row[measure]) or 0.0)
-        highest = cell_value(best_pair[measure]) or 0.0
-        noun = title.partition(" (")[0]
-        finding = f"No pair has any {noun}."
-        if highest:
-            models = format_cell(best_pair["models"])
-            finding = f"Highest share of {noun}: {models}, {highest:.3f}."
+        highest_value = cell_value(best_pair[measure]) or 0.0
+        measure_noun = measure_title.partition(" (")[0]
+        finding = f"No pair has any {measure_noun}."
+        if highest_value:
+            pair_names = format_cell(best_pair["models"])
+            finding = f"Highest share of {measure_noun}: {pair_names}, {highest_value:.3f}."
         yield replace(
             chart,
-            title=f"{title[0].upper()}{title[1:]} of pairs; single models on the diagonal",
+            title=f"{measure_title[0].upper()}{measure_title[1:]} of pairs; "
+            "single models on the diagonal",
             x=Axis(DARK_CELLS[measure]),
             series=series,
-            names=names,
+            names=model_names,
             finding=finding,
             rank="main",
         )
@@ -82,25 +85,27 @@ def _pair_matrices(result: Document, chart: Chart) -> Iterator[Chart]:
 
 def _unique_bars(chart: Chart) -> Chart:
     """Return the bars of a chart, longest first."""
-    bars = sorted(chart.series, key=lambda bar: -(bar.values[0] or 0.0))
-    highest = bars[0].values[0] or 0.0
-    noun = chart.title.lower()
-    names = join_names([bar.name for bar in bars if bar.values[0] == highest])
-    finding = f"Most {noun}: {names}, {format_rows(highest)}."
-    if not highest:
-        finding = f"There are no {noun}."
-    return replace(chart, x=Axis(noun), series=tuple(bars), finding=finding, rank="main")
+    sorted_bars = sorted(chart.series, key=lambda bar: -(bar.values[0] or 0.0))
+    highest_count = sorted_bars[0].values[0] or 0.0
+    bars_noun = chart.title.lower()
+    names_text = join_names([bar.name for bar in sorted_bars if bar.values[0] == highest_count])
+    finding = f"Most {bars_noun}: {names_text}, {format_rows(highest_count)}."
+    if not highest_count:
+        finding = f"There are no {bars_noun}."
+    return replace(
+        chart, x=Axis(bars_noun), series=tuple(sorted_bars), finding=finding, rank="main"
+    )
 
 
 def _sweep_curves(chart: Chart) -> Chart:
     """Return the curves of a sweep, with the highest point as the finding."""
     title = chart.title.partition(" at ")[0]
-    points = [
+    curve_points = [
         (y, x, curve.name) for curve in chart.series for x, y in chain.from_iterable(curve.parts)
     ]
-    highest, x, name = max(points, default=(0.0, 0.0, ""))
-    finding = f"Highest {title}: {name}, {highest:.3f} at {chart.x.label} {x:.4g}."
-    if not highest:
+    highest_value, x, name = max(curve_points, default=(0.0, 0.0, ""))
+    finding = f"Highest {title}: {name}, {highest_value:.3f} at {chart.x.label} {x:.4g}."
+    if not highest_value:
         finding = f"No model has any {title}."
     return replace(chart, y=replace(chart.y, label=title), finding=finding)
 
@@ -109,14 +114,16 @@ def _phidelta(result: Document) -> Iterator[Chart]:
     """Yield intervals of δ, then a diamond for equal classes and one for another class ratio."""
     if result.parameters.get("mode") != "features" and not result.tables.get("runs"):
         yield from intervals_of_models(result)
-    corners: dict[str, dict[str, Point]] = {}
+    corners_of_odds: dict[str, dict[str, Point]] = {}
     for row in result.tables.get("corners", ()):
         if point := row_point(row, "phi_b", "delta_b"):
-            corners.setdefault(str(row["odds"]), {})[row["corner"]] = point
-    even = [odds for odds in corners if odds == "1:1"] or ["1:1"]
-    uneven = [odds for odds in corners if odds not in even]
-    for odds in [*even, *uneven][:CLASS_RATIOS]:
-        outline = [corners[odds][name] for name in CORNERS] if odds in corners else None
+            corners_of_odds.setdefault(str(row["odds"]), {})[row["corner"]] = point
+    balanced_odds = [odds for odds in corners_of_odds if odds == "1:1"] or ["1:1"]
+    other_odds = [odds for odds in corners_of_odds if odds not in balanced_odds]
+    for odds in [*balanced_odds, *other_odds][:MAX_CLASS_RATIOS]:
+        outline = (
+            [corners_of_odds[odds][name] for name in CORNERS] if odds in corners_of_odds else None
+        )
         chart = _diamond(result, odds, outline or [(0, 1), (1, 0), (0, -1), (-1, 0)])
         yield from (chart, *_enlarged(chart))
 
@@ -131,30 +138,33 @@ class DiamondDots:
 
 
 def _diamond(result: Document, odds: str, outline: list[Point]) -> Chart:
-    balanced = odds == "1:1"
+    """Return the diamond of a class ratio; outline: its corners (top, right, bottom, left)."""
+    is_balanced = odds == "1:1"
     is_of_features = result.parameters.get("mode") == "features"
     dots = _feature_dots(result) if is_of_features else _model_dots(result, odds)
-    behind = [*dots.behind]
+    series_behind = [*dots.behind]
     notes = [*dots.notes]
-    for measure, value, points in isometric_lines(result, odds, "" if balanced else "_b"):
-        behind.append(Series(f"{measure} {value:g}", points))
+    for measure, value, points in isometric_lines(result, odds, "" if is_balanced else "_b"):
+        series_behind.append(Series(f"{measure} {value:g}", points))
         notes.append(f"grey line: {measure.replace('_', ' ')} = {value:g}")
-    notes += _corner_notes(outline, balanced=balanced)
-    reach = max(1.0, *(abs(x) for corner in outline for x in corner))
-    names = ("φ: bias", "δ: discrimination") if balanced else ("φ_b", "δ_b")
-    ratio = "independent of the class ratio" if balanced else f"at {format_class_ratio(odds)}"
+    notes += _corner_notes(outline, balanced=is_balanced)
+    axis_limit = max(1.0, *(abs(x) for corner in outline for x in corner))
+    axis_names = ("φ: bias", "δ: discrimination") if is_balanced else ("φ_b", "δ_b")
+    ratio_clause = (
+        "independent of the class ratio" if is_balanced else f"at {format_class_ratio(odds)}"
+    )
     return Chart(
         "points",
-        f"Youden's J and bias (φ-δ), {ratio}",
-        Axis(names[0], range=(-reach, reach)),
-        Axis(names[1], range=(-reach, reach)),
+        f"Youden's J and bias (φ-δ), {ratio_clause}",
+        Axis(axis_names[0], range=(-axis_limit, axis_limit)),
+        Axis(axis_names[1], range=(-axis_limit, axis_limit)),
         (*_frame_of_diamond(outline), *dots.dots),
         name="diamond",
         square=True,
-        extra=tuple(behind),
+        extra=tuple(series_behind),
         key=tuple(map(Note, dict.fromkeys(notes))),
         rank="main",
-        finding=_diamond_finding(dots.dots, names),
+        finding=_diamond_finding(dots.dots, axis_names),
     )
 
 
@@ -172,8 +182,8 @@ def _corner_notes(outline: Sequence[Point], *, balanced: bool) -> list[str]:
     """Return what the corners mean or, where the classes are not balanced, where they are."""
     if balanced:
         return ["top: always right; left: always negative; right: always positive"]
-    corners = zip(CORNERS, outline, strict=True)
-    return [f"{name} ({x:.3g}, {y:.3g})" for name, (x, y) in corners]
+    named_corners = zip(CORNERS, outline, strict=True)
+    return [f"{name} ({x:.3g}, {y:.3g})" for name, (x, y) in named_corners]
 
 
 def _diamond_finding(dots: Sequence[Series], axis_names: tuple[str, str]) -> str:
@@ -189,12 +199,15 @@ def _enlarged(chart: Chart) -> Iterator[Chart]:
     """Yield the part of a diamond with the ellipses, where it is small enough to be worth it."""
     ellipses = tuple(series for series in chart.extra if series.shape == "ellipse")
     corners = [corner for ellipse in ellipses for corner in ellipse.parts[0]]
-    sides = [[corner[axis] for corner in corners] for axis in range(2)]
-    half = 0.53 * max((max(side) - min(side) for side in sides if side), default=1.0)
-    if len(ellipses) < 2 or half * ENLARGED > 1:
+    coordinates_of_axis = [[corner[axis] for corner in corners] for axis in range(2)]
+    half_width = 0.53 * max(
+        (max(coordinates) - min(coordinates) for coordinates in coordinates_of_axis if coordinates),
+        default=1.0,
+    )
+    if len(ellipses) < 2 or half_width * MIN_ENLARGEMENT > 1:
         return
-    middles = [(max(side) + min(side)) / 2 for side in sides]
-    x, y = ((middle - half, middle + half) for middle in middles)
+    centers = [(max(coordinates) + min(coordinates)) / 2 for coordinates in coordinates_of_axis]
+    x, y = ((center - half_width, center + half_width) for center in centers)
     yield replace(
         chart,
         title="The same, enlarged",
@@ -210,25 +223,29 @@ def _enlarged(chart: Chart) -> Iterator[Chart]:
 def _feature_dots(result: Document) -> DiamondDots:
     """Return the features with the largest |δ| with a name, before dots of all."""
     rows = list(result.tables.get("selected") or result.tables.get("features", ()))
-    leading = sorted(rows, key=lambda row: -abs(cell_value(row["delta"]) or 0.0))[:NAMED_FEATURES]
+    leading_rows = sorted(rows, key=lambda row: -abs(cell_value(row["delta"]) or 0.0))[
+        :NAMED_FEATURES
+    ]
     dots = [
         Series(row["feature"], ((point,),), letter=letter)
-        for letter, row in zip("ABCDEFGH", leading, strict=False)
+        for letter, row in zip("ABCDEFGH", leading_rows, strict=False)
         if (point := row_point(row, "phi", "delta"))
     ]
-    points = [point for row in rows[:FEATURES] if (point := row_point(row, "phi", "delta"))]
-    left = len(rows) - len(points)
-    notes = [f"{format_count(left, 'more feature')} not shown"] if left > 0 else []
+    points = [point for row in rows[:MAX_FEATURES] if (point := row_point(row, "phi", "delta"))]
+    omitted_count = len(rows) - len(points)
+    notes = (
+        [f"{format_count(omitted_count, 'more feature')} not shown"] if omitted_count > 0 else []
+    )
     return DiamondDots(dots, notes, [Series("", (tuple(points),), letter=".", shape="dots")])
 
 
 def _model_dots(result: Document, odds: str) -> DiamondDots:
     """Return a dot for each model, before its ellipse and, for equal classes, curve and runs."""
-    balanced = odds == "1:1"
+    is_balanced = odds == "1:1"
     rows = list(result.unsliced_rows("models"))
-    if not balanced:
+    if not is_balanced:
         rows = [row for row in result.unsliced_rows("populations") if row["odds"] == odds]
-    suffix = "" if balanced else "_b"
+    suffix = "" if is_balanced else "_b"
     dots = []
     ellipses = []
     for row in rows:
@@ -238,22 +255,22 @@ def _model_dots(result: Document, odds: str) -> DiamondDots:
             continue
         dots.append(Series(row["model"], (((phi.value, delta.value),),)))
         limits = (phi.low, delta.low, phi.high, delta.high)
-        box = [limit for limit in limits if limit is not None]
-        if len(box) == 4:
-            corners = (box[0], box[1]), (box[2], box[3])
+        defined_limits = [limit for limit in limits if limit is not None]
+        if len(defined_limits) == 4:
+            corners = (defined_limits[0], defined_limits[1]), (defined_limits[2], defined_limits[3])
             ellipses.append(Series(row["model"], (corners,), shape="ellipse"))
     notes = ["ellipses: confidence intervals of φ and δ"] if ellipses else []
-    behind = [*ellipses, *_curves_and_runs(result)] if balanced else ellipses
-    return DiamondDots(dots, notes, behind)
+    series_behind = [*ellipses, *_curves_and_runs(result)] if is_balanced else ellipses
+    return DiamondDots(dots, notes, series_behind)
 
 
 def _curves_and_runs(result: Document) -> Iterator[Series]:
     """Yield the curve of each model, and a dot for each run."""
-    curves: dict[str, list[Point]] = {}
+    points_of_model: dict[str, list[Point]] = {}
     for row in result.unsliced_rows("curve"):
         if point := row_point(row, "phi", "delta"):
-            curves.setdefault(row["model"], []).append(point)
-    for name, points in curves.items():
+            points_of_model.setdefault(row["model"], []).append(point)
+    for name, points in points_of_model.items():
         yield Series(name, (tuple(points),))
     for row in result.tables.get("runs", ()):
         if point := row_point(row, "phi", "delta"):
@@ -261,22 +278,26 @@ def _curves_and_runs(result: Document) -> Iterator[Series]:
 
 
 def _tune_jpt(result: Document) -> Iterator[Chart]:
+    """Yield the charts of the page, each with a sentence as its finding."""
     for chart in page_of("tune-jpt").charts(result):
         title = chart.title.partition(" by ")[0]
         codes = ("leads-everywhere", "lead-changes", "no-leader")
         finding = sentences_on(result, *codes) if chart.name == "curves" else ""
         if not finding and chart.series:
             curve = chart.series[0]
-            heights = (curve.parts[0][0][1], curve.parts[-1][-1][1])
-            values = (10**y if chart.y.scale == "log" else y for y in heights)
-            first, last = map(format_number, values)
-            finding = (
-                f"{title} of {curve.name} goes from {first} to {last} as the prevalence rises."
+            end_heights = (curve.parts[0][0][1], curve.parts[-1][-1][1])
+            end_values = (
+                10**height if chart.y.scale == "log" else height for height in end_heights
             )
-        label = "threshold" if chart.name == "cuts" else title
+            first_text, last_text = map(format_number, end_values)
+            finding = (
+                f"{title} of {curve.name} goes from {first_text} to {last_text} as the prevalence "
+                "rises."
+            )
+        axis_label = "threshold" if chart.name == "cuts" else title
         # options are of a screen
         key = tuple(replace(note, text=note.text.partition(f": {OPTION}")[0]) for note in chart.key)
-        chart = replace(chart, y=replace(chart.y, label=label), key=key)
+        chart = replace(chart, y=replace(chart.y, label=axis_label), key=key)
         yield replace(chart, finding=finding, rank="main")
 
 
@@ -285,9 +306,9 @@ def _mlcps(result: Document) -> Iterator[Chart]:
     charts = {chart.name: chart for chart in page_of("mlcps").charts(result)}
     yield from _ranks(result)
     if radars := charts.get("radars"):
-        best = radars.series[0]
+        best_radar = radars.series[0]
         title = radars.title.partition("; dotted")[0]
-        finding = f"Area of {best.name}: {best.words}."
+        finding = f"Area of {best_radar.name}: {best_radar.words}."
         yield replace(radars, rank="main", title=f"{title})", finding=finding)
     if (profile := charts.get("profile")) and profile.series:
         yield _shaded_profile(profile)
@@ -297,20 +318,22 @@ def _mlcps(result: Document) -> Iterator[Chart]:
 
 def _shaded_profile(profile: Chart) -> Chart:
     """Return the metrics of each model, each cell as dark as its value is high."""
-    rows = [model.values for model in profile.series]
-    values = [value for row in rows for value in row if value is not None]
-    low = min(values)
-    wide = (max(values) - low) or 1.0
+    value_rows = [model.values for model in profile.series]
+    values = [value for row in value_rows for value in row if value is not None]
+    lowest = min(values)
+    value_range = (max(values) - lowest) or 1.0
     series = []
     for model in profile.series:
-        shades = (None if value is None else (value - low) / wide for value in model.values)
+        shades = (
+            None if value is None else (value - lowest) / value_range for value in model.values
+        )
         series.append(replace(model, spans=tuple((shade, None) for shade in shades)))
-    columns = [*zip(*rows, strict=True)]
-    best = 0
+    columns = [*zip(*value_rows, strict=True)]
+    best_count = 0
     for column in columns:
-        defined = [value for value in column if value is not None]
-        best += column[0] is not None and column[0] == max(defined)
-    finding = f"{series[0].name} has the best value of {best} of {len(columns)} metrics."
+        defined_values = [value for value in column if value is not None]
+        best_count += column[0] is not None and column[0] == max(defined_values)
+    finding = f"{series[0].name} has the best value of {best_count} of {len(columns)} metrics."
     return replace(
         profile,
         rank="main",
@@ -323,13 +346,14 @@ def _shaded_profile(profile: Chart) -> Chart:
 
 
 def _ranks(result: Document) -> Iterator[Chart]:
+    """Yield the chart of each model's rank with its range over the orders of the metrics."""
     rows = sorted(result.tables["ranks"], key=lambda row: cell_value(row["mlcps"]) or 0.0)
     series = []
     for row in rows:
-        low, rank, high = (cell_value(row[name]) for name in RANKS)
-        words = "" if rank is None else f"{rank:g}"
-        words += f" [{low:g} to {high:g}]" if low != high else ""
-        series.append(Series(row["model"], values=(rank,), spans=((low, high),), words=words))
+        low, rank, high = (cell_value(row[name]) for name in RANK_COLUMNS)
+        rank_text = "" if rank is None else f"{rank:g}"
+        rank_text += f" [{low:g} to {high:g}]" if low != high else ""
+        series.append(Series(row["model"], values=(rank,), spans=((low, high),), words=rank_text))
     title = "Rank by MLcps, and its range over all orders of the metrics"
     yield Chart(
         "intervals",
@@ -345,13 +369,13 @@ def _ranks(result: Document) -> Iterator[Chart]:
 def _history(result: Document) -> Iterator[Chart]:
     """Yield trends with confidence intervals, segment means, accepted values and limits."""
     labels = list(dict.fromkeys(row["label"] for row in result.tables["history"]))
-    rows: dict[tuple[str, str], list[Row]] = {}
+    rows_of_trend: dict[tuple[str, str], list[Row]] = {}
     for row in result.tables["history"]:
         if cell_value(row["value"]) is not None:
-            rows.setdefault((row["model"], row["measure"]), []).append(row)
+            rows_of_trend.setdefault((row["model"], row["measure"]), []).append(row)
     charts = page_of(HISTORY).charts(result)
     for chart, measure in zip(charts, result.parameters["leading"], strict=False):
-        yield _trends(chart, measure, rows, labels)
+        yield _trends(chart, measure, rows_of_trend, labels)
 
 
 def _trends(
@@ -364,25 +388,25 @@ def _trends(
 
     rows_by_trend: those of the history, by model and measure.
     """
-    intervals = []
+    interval_series = []
     last_values = []
     guides: dict[Guide, None] = {}
     for trend in chart.series:
         if trend.letter:
             continue
         rows = rows_by_trend[trend.name, measure]
-        cells = [as_estimate(row["value"]) for row in rows]
-        spans = tuple((cell.low, cell.high) for cell in cells)
-        intervals.append(Series(trend.name, trend.parts, shape="dots", spans=spans))
-        last_values.append(f"{trend.name} {interval_words(cells[-1])}")
-        for row, cell in zip(rows, cells, strict=True):
+        estimates = [as_estimate(row["value"]) for row in rows]
+        spans = tuple((estimate.low, estimate.high) for estimate in estimates)
+        interval_series.append(Series(trend.name, trend.parts, shape="dots", spans=spans))
+        last_values.append(f"{trend.name} {interval_words(estimates[-1])}")
+        for row, estimate in zip(rows, estimates, strict=True):
             if row["accepted"]:
-                guides[Guide(f"accepted: {trend.name}", y=cell.value)] = None
+                guides[Guide(f"accepted: {trend.name}", y=estimate.value)] = None
         if (limit := cell_value(rows[-1].get("limit"))) is not None:
             guides[Guide(f"limit {limit:g}", y=limit, limit=True)] = None
     return replace(
         chart,
-        extra=tuple(intervals),
+        extra=tuple(interval_series),
         guides=tuple(guides),
         rank="main",
         title=f"{heading_of(measure)} by label",
@@ -392,7 +416,7 @@ def _trends(
     )
 
 
-CHARTS: Mapping[str, Callable[[Document], Iterable[Chart]]] = {
+CHARTS_OF_COMMAND: Mapping[str, Callable[[Document], Iterable[Chart]]] = {
     "report": report_pictures,
     "mars": _mars,
     "phidelta": _phidelta,

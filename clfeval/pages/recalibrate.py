@@ -91,10 +91,12 @@ PARAMETER_COLUMNS = {
 
 def headline(result: Document) -> list[str]:
     """Return the headline: inputs, and the rows of each class, or all without truth."""
-    names = join_names([file.name for file in result.inputs])
+    names_text = join_names([file.name for file in result.inputs])
     if "columns" in result.tables:
-        return [f"Recalibrated scores of {names}: {format_count(result.summary['rows'], 'row')}"]
-    return [f"Recalibration of {names}: {format_class_counts(result)}"]
+        return [
+            f"Recalibrated scores of {names_text}: {format_count(result.summary['rows'], 'row')}"
+        ]
+    return [f"Recalibration of {names_text}: {format_class_counts(result)}"]
 
 
 def page_tables(result: Document, __: int) -> Iterator[TableView]:
@@ -108,10 +110,10 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
         yield TableView("columns", "Columns that calibrators add", columns, rank="main")
         return
     name_columns = {"model": "model", "method": "method"}
-    parameters = PARAMETER_COLUMNS
+    parameter_columns = PARAMETER_COLUMNS
     grouped_by = "score"
     if _has_classes(result):
-        parameters = {"power": "power"}
+        parameter_columns = {"power": "power"}
         grouped_by = "largest probability"
     yield TableView(
         "models",
@@ -122,7 +124,7 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
             "loss": "loss",
             "before": "before",
             "gain": "gain",
-            **parameters,
+            **parameter_columns,
         },
         rank="main",
         lead="gain",
@@ -131,7 +133,13 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
     yield TableView(
         "methods",
         "Gain on new rows by method",
-        {**name_columns, "chosen": "chosen", "verdict": "verdict", **GAIN_COLUMNS, **parameters},
+        {
+            **name_columns,
+            "chosen": "chosen",
+            "verdict": "verdict",
+            **GAIN_COLUMNS,
+            **parameter_columns,
+        },
         places=(),
     )
     yield TableView(
@@ -141,11 +149,8 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
         places=(),
     )
     if "mapping" in result.tables:
-        yield TableView(
-            "mapping",
-            "Recalibrated probabilities",
-            "model method probability recalibrated low? high?",
-        )
+        columns_text = "model method probability recalibrated low? high?"
+        yield TableView("mapping", "Recalibrated probabilities", columns_text)
     if "classes" in result.tables:
         yield TableView(
             "classes",
@@ -161,13 +166,13 @@ def page_charts(result: Document) -> Iterator[Chart]:
     diagonal = Series("calibrated", ((SHARE_RANGE[:1] * 2, SHARE_RANGE[1:] * 2),), letter=":")
     for model in dict.fromkeys(row["model"] for row in rows):
         groups = [row for row in rows if row["model"] == model]
-        observed = [as_estimate(row["observed"]) for row in groups]
-        limits = tuple((estimate.low, estimate.high) for estimate in observed)
+        observed_shares = [as_estimate(row["observed"]) for row in groups]
+        limits = tuple((estimate.low, estimate.high) for estimate in observed_shares)
         dots = [
-            Series(words, (tuple(_points(groups, column)),), shape="dots", spans=limits)
-            for words, column in (("before", "mean_score"), ("after", "mean_recalibrated"))
+            Series(series_name, (tuple(_points(groups, column)),), shape="dots", spans=limits)
+            for series_name, column in (("before", "mean_score"), ("after", "mean_recalibrated"))
         ]
-        texts = [answer.text for answer in result.answer if model in answer.models]
+        sentences = [answer.text for answer in result.answer if model in answer.models]
         yield Chart(
             "lines",
             f"Recalibration of {model}",
@@ -176,7 +181,7 @@ def page_charts(result: Document) -> Iterator[Chart]:
             (*dots, diagonal),
             name="recalibration",
             key=(Note("dots: groups of a tenth of the rows by score, with confidence intervals"),),
-            finding=texts[0] if texts else "",
+            finding=sentences[0] if sentences else "",
             square=True,
         )
 
@@ -191,9 +196,9 @@ def _has_classes(result: Document) -> bool:
     return result.summary.get("classes") is not None
 
 
-def _points(groups: Sequence[Row], column: str) -> Iterator[tuple[float, float]]:
+def _points(group_rows: Sequence[Row], column: str) -> Iterator[tuple[float, float]]:
     """Yield the points of groups: the mean of a column, and the observed share."""
-    for row in groups:
+    for row in group_rows:
         point = row_point(row, column, "observed")
         if point is not None:
             yield point

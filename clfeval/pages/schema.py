@@ -229,9 +229,9 @@ class Page:
     @property
     def names(self) -> list[str]:
         """Names that can be requested: of parts, tables and plots."""
-        tables = [table.name for table in self.every]
+        table_names = [table.name for table in self.every]
         of_every_page = (BASELINE, INTERVALS, PLOTS, ALL)
-        return [*dict.fromkeys((*self.parts, *tables, *self.all_pictures, *of_every_page))]
+        return [*dict.fromkeys((*self.parts, *table_names, *self.all_pictures, *of_every_page))]
 
     @property
     def all_pictures(self) -> tuple[str, ...]:
@@ -241,8 +241,8 @@ class Page:
     def column(self, name: str, table: str | None = None) -> Column | None:
         """Return a column of a table, or of the first table that has it, or of the summary."""
         tables = [self.table(table)] if table else [*self.tables, Table("", self.summary)]
-        columns = (column for declared in tables for column in declared.columns)
-        return next((column for column in columns if column.name == name), None)
+        all_columns = (column for declared in tables for column in declared.columns)
+        return next((column for column in all_columns if column.name == name), None)
 
     @property
     def all_headings(self) -> Mapping[str, str]:
@@ -271,12 +271,12 @@ def is_present(when: str, result: Document) -> bool | None:
     condition = when.removesuffix("?")
     key, _, value = condition.partition("=")
     if key.startswith("+"):
-        present = key[1:] in result.tables
+        is_there = key[1:] in result.tables
     elif value:
-        present = result.parameters.get(key) == value
+        is_there = result.parameters.get(key) == value
     else:
-        present = not key or result.parameters.get(key) not in (None, {})
-    return present if condition == when or not present else None
+        is_there = not key or result.parameters.get(key) not in (None, {})
+    return is_there if condition == when or not is_there else None
 
 
 def certain_columns(table: Table, result: Document) -> list[Column]:

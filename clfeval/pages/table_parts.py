@@ -47,7 +47,7 @@ T = TypeVar("T")
 P_ADJUSTED, P_OF_MEASURE = "p, adjusted", "p (this measure)"
 ABSENT = "–"
 INFINITE = {"infinite": "∞", "minus_infinite": "-∞"}
-WIDE = 12  # columns of a bar
+BAR_WIDTH = 12  # columns of a bar
 ARROWS = {"max": "↑", "min": "↓"}
 
 REASONS = {
@@ -114,16 +114,16 @@ def format_cell(cell: Cell, digits: int = DIGITS, write: Write = format_number) 
     return str(cell)
 
 
-def draw_bar(share: float | None, width: int = WIDE) -> str:
+def draw_bar(share: float | None, width: int = BAR_WIDTH) -> str:
     """Return 0..1 as a bar of blocks on a dotted track; full only for 1, empty only for 0."""
     if share is None:
         return ""
-    steps = 8 * width
-    filled = min(max(round(share * steps), 0), steps)
+    eighth_count = 8 * width
+    filled_eighths = min(max(round(share * eighth_count), 0), eighth_count)
     if 0 < share < 1:
-        filled = min(max(filled, 1), steps - 1)
-    blocks, eighths = divmod(filled, 8)
-    return ("█" * blocks + ("▏▎▍▌▋▊▉"[eighths - 1] if eighths else "")).ljust(width, "·")
+        filled_eighths = min(max(filled_eighths, 1), eighth_count - 1)
+    full_blocks, remainder = divmod(filled_eighths, 8)
+    return ("█" * full_blocks + ("▏▎▍▌▋▊▉"[remainder - 1] if remainder else "")).ljust(width, "·")
 
 
 def format_exact(cell: Cell) -> str:
@@ -159,8 +159,8 @@ def format_amount(number: float, digits: int) -> str:
         return "0"
     if number < 1:
         return f"{number:#.{max(1, digits)}g}" if number >= 1e-4 else f"{number:.{digits}g}"
-    size = len(f"{number:.0f}")
-    return f"{number:,.{max(1 if size < 4 else 0, digits - size)}f}"
+    digits_before_point = len(f"{number:.0f}")
+    return f"{number:,.{max(1 if digits_before_point < 4 else 0, digits - digits_before_point)}f}"
 
 
 # entries of the summary of rows with sampling weights
@@ -176,17 +176,17 @@ def format_class_counts(result: Document) -> str:
     if summary.get("classes") is not None:
         models = format_count(summary["models"], "model")
         return f"{format_row_count(result)} of {summary['classes']} classes, {models}"
-    others = len(result.parameters["negative"])
+    other_class_count = len(result.parameters["negative"])
     if summary["rows"] is None and summary["positives"] is not None:
         return f"{summary['positives']:,} positive, true negatives were not counted"
     if summary["rows"] is None:
         return "models with different class totals"
-    name = quote_if_ambiguous(str(result.parameters["positive"]))
-    name = f"class {name}" if name[:1].isdigit() else name
-    class_name = "" if name == "positive" else f" ({name})"
-    merged = f" ({others} other classes)" if others > 1 else ""
+    positive_name = quote_if_ambiguous(str(result.parameters["positive"]))
+    positive_name = f"class {positive_name}" if positive_name[:1].isdigit() else positive_name
+    class_name = "" if positive_name == "positive" else f" ({positive_name})"
+    merged_clause = f" ({other_class_count} other classes)" if other_class_count > 1 else ""
     positives = f"{format_rows(summary['positives'])} positive{class_name}"
-    negatives = f"{format_rows(summary['negatives'])} negative{merged}"
+    negatives = f"{format_rows(summary['negatives'])} negative{merged_clause}"
     return f"{format_row_count(result)}, {positives}, {negatives}"
 
 
@@ -196,29 +196,37 @@ def format_row_count(result: Document) -> str:
     Sampling weights have a mean of 1; weights that are copies of a row are added up.
     """
     summary = result.summary
-    lines = sum(file.rows for file in result.inputs)
+    line_count = sum(file.rows for file in result.inputs)
     if not SAMPLED_BY_WEIGHT.isdisjoint(summary):
         return format_count(summary["rows"], "weighted row")
-    rows = format_count(summary["rows"], "row")
-    return rows if lines == summary["rows"] else f"{rows} by the weights of {lines:,}"
+    rows_text = format_count(summary["rows"], "row")
+    return (
+        rows_text
+        if line_count == summary["rows"]
+        else f"{rows_text} by the weights of {line_count:,}"
+    )
 
 
 def independence_note(result: Document) -> str:
     """Return the note on what intervals assume to be independent, empty where that is obvious."""
-    independent = result.parameters.get("independence")
+    independent_units = result.parameters.get("independence")
     clusters = result.summary.get("clusters")
     if result.summary.get("runs"):  # intervals are those of means over them
         return ""
     if clusters is None:
-        size = result.summary.get("effective_rows")
-        rows = sum(file.rows for file in result.inputs)
-        weights = "" if size is None else f", effective sample size {size:,.0f} of {rows:,} rows"
-        return f"assumes {independent}{weights}" if independent else weights[2:]
-    effect = result.summary["design_effect"]
+        effective_size = result.summary.get("effective_rows")
+        row_count = sum(file.rows for file in result.inputs)
+        size_clause = (
+            ""
+            if effective_size is None
+            else f", effective sample size {effective_size:,.0f} of {row_count:,} rows"
+        )
+        return f"assumes {independent_units}{size_clause}" if independent_units else size_clause[2:]
+    design_effect = result.summary["design_effect"]
     effective_clusters = result.summary.get("effective_clusters")
-    note = f"assumes {clusters:,} {independent}"
-    if effect is not None:
-        note += f", design effect up to {effect:.2g}"
+    note = f"assumes {clusters:,} {independent_units}"
+    if design_effect is not None:
+        note += f", design effect up to {design_effect:.2g}"
     if effective_clusters is not None:
         note += f", weighted like {effective_clusters:,.0f} equal clusters"
     return note
@@ -230,24 +238,34 @@ def majority_class_note(prevalences: Sequence[Cell]) -> str:
     Source: Kuhn and Johnson, Applied Machine Learning for Tabular Data, section 15.2 (the
     no-information rate).
     """
-    shares = sorted({max(p, 1 - p) for p in prevalences if isinstance(p, (int, float))})
+    shares = sorted(
+        {
+            max(prevalence, 1 - prevalence)
+            for prevalence in prevalences
+            if isinstance(prevalence, (int, float))
+        }
+    )
     if not shares:
         return ""
-    lowest_and_highest = (format_close(share, DIGITS) for share in (shares[0], shares[-1]))
-    accuracy = " to ".join(dict.fromkeys(lowest_and_highest))
+    share_texts = (format_close(share, DIGITS) for share in (shares[0], shares[-1]))
+    accuracy = " to ".join(dict.fromkeys(share_texts))
     return f"always predicting the majority class: accuracy {accuracy}"
 
 
 def threshold_note(rows: Sequence[Row]) -> str:
     """Return the note on the threshold of models with scores, if they share it."""
-    cuts = [*{row["threshold"]: None for row in rows}]
-    return "" if len(cuts) != 1 or cuts[0] is None else f" at threshold {format_exact(cuts[0])}"
+    thresholds = [*{row["threshold"]: None for row in rows}]
+    return (
+        ""
+        if len(thresholds) != 1 or thresholds[0] is None
+        else f" at threshold {format_exact(thresholds[0])}"
+    )
 
 
 def evenly_spaced(values: Sequence[T], most: int) -> set[T]:
     """Return `most` values, two or more, at even steps from the first to the last."""
-    last = len(values) - 1
-    return {values[round(i * last / (most - 1))] for i in range(most)} if values else set()
+    last_index = len(values) - 1
+    return {values[round(i * last_index / (most - 1))] for i in range(most)} if values else set()
 
 
 def join_names(cell: Cell) -> str:
@@ -255,7 +273,10 @@ def join_names(cell: Cell) -> str:
     return ", ".join(map(quote_if_ambiguous, cell)) if isinstance(cell, list) else ""
 
 
-MAX_COMPARISON_ROWS, PAIRED = 20, 20  # rows shown; differences between models shown by default
+MAX_COMPARISON_ROWS, MAX_SHOWN_DIFFERENCES = (
+    20,
+    20,
+)  # rows shown; differences between models shown by default
 
 SLICE, MODEL = cols("slice", "slice") + cols("text", "model")
 CELLS = tuple(
@@ -267,26 +288,29 @@ CELLS = tuple(
 def sort_by_column(rows: Sequence[Row], column: str) -> list[Row]:
     """Return rows sorted by value within each slice and prevalence, those without a value last."""
 
-    def group(row: Row) -> tuple[Cell, Cell]:
+    def group_of(row: Row) -> tuple[Cell, Cell]:
         return row.get("slice"), row.get("prevalence")
 
-    groups = dict.fromkeys(map(group, rows))
-    place = dict(zip(groups, range(len(groups)), strict=True))
+    groups = dict.fromkeys(map(group_of, rows))
+    rank_of_group = dict(zip(groups, range(len(groups)), strict=True))
 
-    def key(row: Row) -> tuple[int, bool, float]:
+    def sort_key(row: Row) -> tuple[int, bool, float]:
         value = cell_value(row.get(column))
-        return place[group(row)], value is None, -(value or 0.0)
+        return rank_of_group[group_of(row)], value is None, -(value or 0.0)
 
-    return sorted(rows, key=key)
+    return sorted(rows, key=sort_key)
 
 
 def best_and_tied_signs(rows: Sequence[Row]) -> list[Sign]:
     """Return the signs of the best of several models and those tied with it, where tested."""
-    flags = [row["tied"] for row in rows]
-    if len(flags) < 2 or all(tied is None for tied in flags):
+    tied_flags = [row["tied"] for row in rows]
+    if len(tied_flags) < 2 or all(tied is None for tied in tied_flags):
         return []
-    first = next((i for i, tied in enumerate(flags) if tied), 0)
-    return ["best" if i == first else "equal" if tied else "" for i, tied in enumerate(flags)]
+    best_index = next((index for index, tied in enumerate(tied_flags) if tied), 0)
+    return [
+        "best" if index == best_index else "equal" if tied else ""
+        for index, tied in enumerate(tied_flags)
+    ]
 
 
 def existing_tables(result: Document, *views: TableView) -> Iterator[TableView]:
@@ -301,30 +325,30 @@ def split_by_measure(view: TableView) -> Iterator[TableView]:
     number of measures.
     """
     rows = view.rows or ()
-    leading = [row for row in rows if row["measure"] == rows[0]["measure"]]
-    others = [row for row in rows if row["measure"] != rows[0]["measure"]]
+    leading_rows = [row for row in rows if row["measure"] == rows[0]["measure"]]
+    other_rows = [row for row in rows if row["measure"] != rows[0]["measure"]]
     assert isinstance(view.columns, Mapping)
-    headings = {P_ADJUSTED: P_OF_MEASURE}
-    columns = {headings.get(head, head): source for head, source in view.columns.items()}
-    if not others or P_ADJUSTED not in view.columns:
+    other_headings = {P_ADJUSTED: P_OF_MEASURE}
+    columns = {other_headings.get(head, head): source for head, source in view.columns.items()}
+    if not other_rows or P_ADJUSTED not in view.columns:
         yield view
         return
-    yield replace(view, rows=leading, note="")
-    yield replace(view, title=f"{view.title}: other measures", columns=columns, rows=others)
+    yield replace(view, rows=leading_rows, note="")
+    yield replace(view, title=f"{view.title}: other measures", columns=columns, rows=other_rows)
 
 
 def difference_tables(result: Document) -> Iterator[TableView]:
     """Yield the table of differences from a reference, or of any two models over runs."""
-    runs = comparison_rows(result, "run")
+    run_rows = comparison_rows(result, "run")
     reference = result.parameters.get("reference")
     rows = comparison_rows(result, "reference") + comparison_rows(
         result, "reference", within_slices=True
     )
-    if not (rows := rows or runs):
+    if not (rows := rows or run_rows):
         return
-    title = f"from {quote_if_ambiguous(reference)}" if reference else "between models"
-    kind = "Differences" if runs or not reference else "Paired differences"
-    over_runs = " in means over runs" if runs else ""
+    title_end = f"from {quote_if_ambiguous(reference)}" if reference else "between models"
+    noun = "Differences" if run_rows or not reference else "Paired differences"
+    over_runs = " in means over runs" if run_rows else ""
     columns: dict[str, Source] = {
         **({"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}),
         "measure": "measure",
@@ -338,13 +362,13 @@ def difference_tables(result: Document) -> Iterator[TableView]:
         note = "intervals, p and verdict are adjusted for all models"
     view = TableView(
         "comparisons",
-        f"{kind} {title}{over_runs}",
+        f"{noun} {title_end}{over_runs}",
         columns,
         rows,
         MAX_COMPARISON_ROWS,
         note,
         lead="difference_adjusted",
-        rank="asked" if reference is not None or len(rows) <= PAIRED else "detail",
+        rank="asked" if reference is not None or len(rows) <= MAX_SHOWN_DIFFERENCES else "detail",
     )
     yield from split_by_measure(view)
 
@@ -404,14 +428,18 @@ MEASURED_MEANINGS: Mapping[str, str] = {
 
 def requested_rows(result: Document) -> list[Row]:
     """Return measures of a report, not of single classes, requested by name or only by a set."""
-    columns = result.tables["models"][0]
-    measures = [requested_measure(name) for name in result.parameters.get("measure", ())]
-    ids = {measure.id for measure in measures if measure is not None}
-    has_set = None in measures
+    first_model = result.tables["models"][0]
+    requested_measures = [requested_measure(name) for name in result.parameters.get("measure", ())]
+    measure_ids = {measure.id for measure in requested_measures if measure is not None}
+    has_set = None in requested_measures
     rows = [row for row in result.unsliced_rows("measures") if row["estimator"] != "class"]
-    of_sets = {row["measure"] for row in rows if has_set and row["measure"] not in columns}
+    measures_of_sets = {
+        row["measure"] for row in rows if has_set and row["measure"] not in first_model
+    }
     return [
-        row for row in rows if row["measure"] in of_sets or row["measure"].partition(":")[0] in ids
+        row
+        for row in rows
+        if row["measure"] in measures_of_sets or row["measure"].partition(":")[0] in measure_ids
     ]
 
 
@@ -429,15 +457,24 @@ def measure_tables(
     rows = result.tables.get(MEASURED.name, ()) if rows is None else rows
     if not rows:
         return
-    columns = "slice " * any(row["slice"] is not None for row in rows) + "model measure "
-    columns += "estimator " * (len({row["estimator"] for row in rows}) > 1) + "value "
-    columns += "bound? " * any("bound" in row for row in rows)
-    columns += "calibrated_mean? calibrated_high? " * any("calibrated_mean" in row for row in rows)
-    columns += "p? " * any("p" in row for row in rows) + "method"
+    columns = [
+        *(["slice"] if any(row["slice"] is not None for row in rows) else []),
+        "model measure",
+        *(["estimator"] if len({row["estimator"] for row in rows}) > 1 else []),
+        "value",
+        *(["bound?"] if any("bound" in row for row in rows) else []),
+        *(
+            ["calibrated_mean? calibrated_high?"]
+            if any("calibrated_mean" in row for row in rows)
+            else []
+        ),
+        *(["p?"] if any("p" in row for row in rows) else []),
+        "method",
+    ]
     yield TableView(
         MEASURED.name,
         "Requested measures",
-        columns,
+        " ".join(columns),
         rows,
         MAX_ROWS,
         rank="asked",
@@ -502,24 +539,24 @@ PREVALENCE_COLUMNS: Mapping[str, Source] = {
 def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
     """Return the table of PPV, NPV and alarms at each prevalence."""
     rows = sorted(rows, key=lambda row: cell_number(row["prevalence"]))
-    order = list(dict.fromkeys(row["odds"] for row in rows))
-    every = {row["chosen_by"] for row in rows}
+    odds_in_order = list(dict.fromkeys(row["odds"] for row in rows))
+    rules = {row["chosen_by"] for row in rows}
     columns: dict[str, Source] = {
         "model": "model",
-        **({"chosen by": "chosen_by"} if len(every) > 1 else {}),
-        **({"prevalence": "prevalence"} if len(order) > 1 else {}),
+        **({"chosen by": "chosen_by"} if len(rules) > 1 else {}),
+        **({"prevalence": "prevalence"} if len(odds_in_order) > 1 else {}),
         **({"threshold": "threshold"} if any(row["threshold"] is not None for row in rows) else {}),
         **PREVALENCE_COLUMNS,
     }
     if all(sort_value(row["net_benefit"]) is None for row in rows):
         del columns["net\nbenefit ↑"]
     title = "Predictive values"
-    if len(order) == 1:
-        share = format_share(cell_number(rows[0]["prevalence"]))
-        title += f" at prevalence {share} ({format_class_ratio(order[0])})"
+    if len(odds_in_order) == 1:
+        share_text = format_share(cell_number(rows[0]["prevalence"]))
+        title += f" at prevalence {share_text} ({format_class_ratio(odds_in_order[0])})"
     rule_names = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
-    note = rule_names.get(str(min(every, key=str)), "") if len(every) == 1 else ""
-    note = f"threshold of the {note}; values expected on new data" if note else ""
+    rule_name = rule_names.get(str(min(rules, key=str)), "") if len(rules) == 1 else ""
+    note = f"threshold of the {rule_name}; values expected on new data" if rule_name else ""
     signs = _ties_by_prevalence(rows)
     return TableView(
         AT_PREVALENCE,
@@ -538,7 +575,7 @@ def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
 def _ties_by_prevalence(rows: Sequence[Row]) -> list[Sign]:
     """Return the signs of the best model and of those tied with it, at each prevalence."""
     signs = list[Sign]()
-    for _, group in groupby(rows, key=lambda row: row["odds"]):
-        group_rows = [as_row({**row, "tied": row.get("tied")}) for row in group]
-        signs += best_and_tied_signs(group_rows) or [""] * len(group_rows)
+    for _, rows_of_odds in groupby(rows, key=lambda row: row["odds"]):
+        tied_rows = [as_row({**row, "tied": row.get("tied")}) for row in rows_of_odds]
+        signs += best_and_tied_signs(tied_rows) or [""] * len(tied_rows)
     return signs if any(signs) else []

@@ -117,12 +117,15 @@ def describe_tables(names: Sequence[str], offer: str) -> str:
     if not names:
         return ""
     text = f"more tables ({offer}): "
-    parts = list[str]()
-    for number, name in enumerate(names):
-        part = f"{name} ({TABLE_WORDS[name]})" if name in TABLE_WORDS else name
-        left = len(names) - number - 1
-        end = f", {format_count(left, 'other')}" if left else ""
-        if parts and len(f"{text}{', '.join([*parts, part])}{end}") > LENGTH:
-            return f"{text}{', '.join(parts)}, {format_count(left + 1, 'other')}"
-        parts.append(part)
-    return f"{text}{', '.join(parts)}"
+    descriptions = list[str]()
+    for index, name in enumerate(names):
+        description = f"{name} ({TABLE_WORDS[name]})" if name in TABLE_WORDS else name
+        left_count = len(names) - index - 1
+        end_clause = f", {format_count(left_count, 'other')}" if left_count else ""
+        if (
+            descriptions
+            and len(f"{text}{', '.join([*descriptions, description])}{end_clause}") > LENGTH
+        ):
+            return f"{text}{', '.join(descriptions)}, {format_count(left_count + 1, 'other')}"
+        descriptions.append(description)
+    return f"{text}{', '.join(descriptions)}"

@@ -61,8 +61,8 @@ class Plan:
 
 
 def build_plan(
-    names: Sequence[str],
-    output: type,
+    file_names: Sequence[str],
+    output_group: type,
     *,
     variables: Sequence[str] = (),
     only: Sequence[str] = (),
@@ -71,24 +71,29 @@ def build_plan(
 ) -> Plan:
     """Return the plan of YAML files, later ones overriding keys of earlier ones.
 
-    output: the group of options of saving. variables: `NAME=VALUE`, overriding those of files.
-    only: names or patterns of runs. label, accept: of the history. Raises UsageError with all
-    problems, each with file, line and column.
+    output_group: the group of options of saving. variables: `NAME=VALUE`, overriding those of
+    files. only: names or patterns of runs. label, accept: of the history. Raises UsageError with
+    all problems, each with file, line and column.
     """
     errors = BatchErrors()
-    declaration = read_declaration(names, variables_from_shell(variables), errors)
-    runs = build_runs(declaration, output, errors)
+    declaration = read_declaration(file_names, variables_from_shell(variables), errors)
+    runs = build_runs(declaration, output_group, errors)
     for run in runs:
         check_without_table(run, errors)
     check_links(runs, {*declaration.runs} - {run.group for run in runs}, errors)
     history = None
-    has_all_files = len(declaration.files) == len(names)  # an unreadable one may have a history
+    has_all_files = len(declaration.files) == len(
+        file_names
+    )  # an unreadable one may have a history
     if declaration.history or has_all_files:
         history = read_history_target(declaration.history, label, errors, accept=accept)
     save_nodes: dict[str, Node] = {path: run.nodes["save"] for run in runs for path in run.save}
-    protected = [*names, *(path for run in runs for path in (*run.reads, *run.input_patterns))]
-    protected += [history.file] if history else []
-    check_overwrites(save_nodes, dict.fromkeys(protected), errors)
+    protected_paths = [
+        *file_names,
+        *(path for run in runs for path in (*run.reads, *run.input_patterns)),
+    ]
+    protected_paths += [history.file] if history else []
+    check_overwrites(save_nodes, dict.fromkeys(protected_paths), errors)
     if errors.parts:
         try:
             check_tables(select_runs(runs, only), errors)
@@ -106,19 +111,20 @@ SUMMED = ("rows", "positives", "negatives", "found", "missed_by_all", "models", 
 def check_without_table(run: Run, errors: BatchErrors) -> None:
     """Report gates, tables and plots that cannot exist whatever the table holds."""
     gates = build_group(Gates, run.options)
-    for limit, (_, text) in zip(gates.limits, gates.written, strict=True):
+    for limit, (_, limit_text) in zip(gates.limits, gates.written, strict=True):
         node = run.nodes[limit_kind(limit.kind).option]
-        node = dict(node.pairs()).get(text.rpartition("=")[0], node)  # limits may be a mapping
+        measure_text, _, _ = limit_text.rpartition("=")
+        node = dict(node.pairs()).get(measure_text, node)  # limits may be a mapping
         _collect_refusal(partial(limit_tests.check_ranges, [limit]), run, node, errors)
         _collect_refusal(partial(_check_limit, run, gates, limit), run, node, errors)
-    for kind in KINDS:
-        if getattr(gates, kind.option) and not kind.applies_to(run.command):
+    for gate_kind in KINDS:
+        if getattr(gates, gate_kind.option) and not gate_kind.applies_to(run.command):
             evaluation = gate_evaluation(_empty_result(run), gates)
-            check = partial(list[Gate], kind.check(evaluation))
-            _collect_refusal(check, run, run.nodes[kind.option], errors)
-    names = as_list(run.options.get("show"))
-    if names:
-        check_shown = partial(check_names, run.command, names, f"{OPTION}--show{END} ")
+            check = partial(list[Gate], gate_kind.check(evaluation))
+            _collect_refusal(check, run, run.nodes[gate_kind.option], errors)
+    shown_names = as_list(run.options.get("show"))
+    if shown_names:
+        check_shown = partial(check_names, run.command, shown_names, f"{OPTION}--show{END} ")
         _collect_refusal(check_shown, run, run.nodes["show"], errors)
 
 
@@ -131,8 +137,8 @@ def _check_limit(run: Run, gates: Gates, limit: Limit) -> None:
     """Raise for a limit that needs a baseline the run lacks, or slices the table lacks."""
     if gates.baseline is None:
         limit_tests.check_compared(limit)
-    sliced = any(run.options.get(name) for name in ("by", "run"))
-    if limit.slices is not None and "by" in run.keys.options_by_name and not sliced:
+    has_slices = any(run.options.get(name) for name in ("by", "run"))
+    if limit.slices is not None and "by" in run.keys.options_by_name and not has_slices:
         limit_tests.match_slices(limit, ())
 
 
@@ -151,24 +157,30 @@ def _collect_refusal(
         errors.take(error, node)
 
 
-def check_limits_fit_table(run: Run, reading: Sequence[Row]) -> None:
-    """Raise UsageError for limits on models or measures that the table lacks."""
+def check_limits_fit_table(run: Run, reading_rows: Sequence[Row]) -> None:
+    """Raise UsageError for limits on models or measures that the table lacks.
+
+    reading_rows: how the columns of the table are read, as a dry run says.
+    """
     gates = build_group(Gates, run.options)
     if not gates.limits:
         return
     page = page_of(run.command)
-    matches = (_MODEL.fullmatch(str(row["taken"])) for row in reading)
-    model_names = [match[1] for match in matches if match]
-    models: dict[str, Row] = {
-        name: as_row({"model": name})
-        for name in (*model_names, *(run.options.get("group") or ()))
-        if model_names
-    }
-    names = {column.name for table in page.tables for column in table.columns}
-    names |= {*SUMMED, *as_list(run.options.get("measure"))}
-    names |= {*CATALOG} if run.command == "report" else {column.name for column in page.summary}
+    model_matches = (_MODEL.fullmatch(str(row["taken"])) for row in reading_rows)
+    model_names = [match[1] for match in model_matches if match]
+    models: dict[str, Row] = {}
+    if model_names:  # else the models are not columns, and not known before the rows are read
+        group_names = run.options.get("group") or ()
+        models = {name: as_row({"model": name}) for name in (*model_names, *group_names)}
+    limited_names = {column.name for table in page.tables for column in table.columns}
+    limited_names |= {*SUMMED, *as_list(run.options.get("measure"))}
+    limited_names |= (
+        {*CATALOG} if run.command == "report" else {column.name for column in page.summary}
+    )
     cells: dict[str, Cell] = {
-        name + end: 0.0 for name in names for end in ("", limit_tests.DIFFERENCE_SUFFIX)
+        name + suffix: 0.0
+        for name in limited_names
+        for suffix in ("", limit_tests.DIFFERENCE_SUFFIX)
     }
     errors = ErrorCollector()
     for limit in gates.limits:
@@ -188,7 +200,7 @@ def check_tables(runs: Sequence[Run], errors: BatchErrors) -> None:
     """Report ambiguities of the tables of runs, in addition to the errors of the files."""
     dry_results: dict[str, Document] = {}
     for run in runs[:MAX_CHECKED_TABLES]:
-        if not run.files:
+        if not run.files:  # no table, or that of another run
             continue
         try:
             result = read_run_table(run, dry_results)
@@ -216,17 +228,17 @@ def read_run_table(run: Run, dry_results: dict[str, Document]) -> Document:
         for option in command.options()
         if type(run.options.get(option.name)) not in NUMBER_TYPES
     }
-    reading_options = {name: v for name, v in run.options.items() if name in reading_names}
-    key = repr((run.command, run.files, reading_options))
-    if key not in dry_results:
-        dry_results[key] = check_with_gates(
+    reading_options = {name: value for name, value in run.options.items() if name in reading_names}
+    cache_key = repr((run.command, run.files, reading_options))
+    if cache_key not in dry_results:
+        dry_results[cache_key] = check_with_gates(
             command,
             list(run.files) or None,
             {**run.options, "dry_run": True},
             Gates(),
             Listeners(_ignore, _ignore, partial(keys_to_add, run)),
         )
-    return dry_results[key]
+    return dry_results[cache_key]
 
 
 def _ignore(_: object) -> None:
@@ -235,8 +247,11 @@ def _ignore(_: object) -> None:
 
 def keys_to_add(run: Run, fixes: Mapping[str, Any]) -> str:
     """Write the hint on keys to add to a run, as JSON, which YAML can read."""
-    pairs = (f"{k.replace('_', '-')}: {dumps(v, ensure_ascii=False)}" for k, v in fixes.items())
-    return f"at {run.place} add {', '.join(pairs)}"
+    pair_texts = (
+        f"{name.replace('_', '-')}: {dumps(value, ensure_ascii=False)}"
+        for name, value in fixes.items()
+    )
+    return f"at {run.place} add {', '.join(pair_texts)}"
 
 
 def fill_for_run(error: ClfevalError, run: Run) -> ClfevalError:
@@ -255,18 +270,19 @@ def _name_frame(problem: Problem, run: Run) -> Problem:
     return replace(problem, file=describe_input(run)) if problem.file == FRAME else problem
 
 
-def check_links(runs: Sequence[Run], broken: Collection[str], errors: BatchErrors) -> None:
-    """Report missing tables of other runs and cycles; broken: runs with errors."""
+def check_links(runs: Sequence[Run], broken_groups: Collection[str], errors: BatchErrors) -> None:
+    """Report missing tables of other runs and cycles; broken_groups: runs with errors."""
     runs_by_name = {run.name: run for run in runs}
     for run in runs:
         if not isinstance(run.input, RunLink):
             continue
-        source = runs_by_name.get(run.input.run)
-        if source is None and run.input.run.partition("[")[0] in broken:
-            continue
-        if source is None:
+        source_run = runs_by_name.get(run.input.run)
+        source_group, _, _ = run.input.run.partition("[")
+        if source_run is None and source_group in broken_groups:
+            continue  # the errors of that run are reported
+        if source_run is None:
             run_names = [
-                name for name, member in runs_by_name.items() if member.group == run.input.run
+                name for name, batch_run in runs_by_name.items() if batch_run.group == run.input.run
             ]
             hint = f"name one of its runs: {list_names(run_names)}" if run_names else None
             hint = (
@@ -276,63 +292,72 @@ def check_links(runs: Sequence[Run], broken: Collection[str], errors: BatchError
             )
             errors.add_problem(run.input.node, f"input: no run '{run.input.run}'", hint)
         elif run.input.table is not None:
-            tables = [table.name for table in page_of(source.command).tables]
-            if run.input.table not in tables:
-                hint = suggestion(run.input.table, tables) or f"tables: {list_names(tables, 40)}"
-                message = f"input: {source.command} has no table '{run.input.table}'"
+            table_names = [table.name for table in page_of(source_run.command).tables]
+            if run.input.table not in table_names:
+                hint = (
+                    suggestion(run.input.table, table_names)
+                    or f"tables: {list_names(table_names, 40)}"
+                )
+                message = f"input: {source_run.command} has no table '{run.input.table}'"
                 errors.add_problem(run.input.node, message, hint)
     while True:
         try:
             return _sorter(runs_by_name).prepare()
         except CycleError as error:
-            names = error.args[1][::-1]  # the first is repeated at the end
-            link = runs_by_name.pop(names[0]).input
-            assert isinstance(link, RunLink)
+            cycle_names = error.args[1][::-1]  # the first is repeated at the end
+            broken_link = runs_by_name.pop(cycle_names[0]).input
+            assert isinstance(broken_link, RunLink)
             errors.add_problem(
-                link.node, f"input: runs need each other in a cycle: {' -> '.join(names)}"
+                broken_link.node,
+                f"input: runs need each other in a cycle: {' -> '.join(cycle_names)}",
             )
 
 
 def order_runs(runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
     """Return the requested runs, and those whose tables they read, in order."""
     runs_by_name = {run.name: run for run in runs}
-    names = {run.name for run in select_runs(runs, only)}
-    unvisited = names
-    while unvisited:
-        required = {runs_by_name[name].required for name in unvisited}
-        unvisited = {name for name in required if name} - names
-        names = names | unvisited
-    sorter = _sorter({name: run for name, run in runs_by_name.items() if name in names})
+    required_names = {run.name for run in select_runs(runs, only)}
+    unvisited_names = required_names
+    while unvisited_names:
+        source_names = {runs_by_name[name].required for name in unvisited_names}
+        unvisited_names = {name for name in source_names if name} - required_names
+        required_names = required_names | unvisited_names
+    sorter = _sorter({name: run for name, run in runs_by_name.items() if name in required_names})
     sorter.prepare()
-    ordered: list[Run] = []
+    sorted_runs: list[Run] = []
     while sorter.is_active():
-        ready = {*sorter.get_ready()}
-        ordered += [run for run in runs if run.name in ready]
-        sorter.done(*ready)
-    return ordered
+        ready_names = {*sorter.get_ready()}
+        sorted_runs += [run for run in runs if run.name in ready_names]
+        sorter.done(*ready_names)
+    return sorted_runs
 
 
-def select_runs(runs: Sequence[Run], only: Iterable[str]) -> list[Run]:
+def select_runs(runs: Sequence[Run], patterns: Iterable[str]) -> list[Run]:
     """Return the runs that match names or patterns (brackets are literal); UsageError if none."""
-    selected: set[str] = set()
-    for pattern in only:
-        glob = pattern.replace("[", "[[]")
-        matching = {run.name for run in runs if pattern in (run.name, run.group)}
-        matching = matching or {run.name for run in runs if fnmatchcase(run.name, glob)}
-        if not matching:
-            names = [*dict.fromkeys(name for run in runs for name in (run.name, run.group))]
-            hint = suggestion(pattern, names) or f"runs: {list_names(names)}"
+    selected_names: set[str] = set()
+    for pattern in patterns:
+        glob_pattern = pattern.replace("[", "[[]")
+        matching_names = {run.name for run in runs if pattern in (run.name, run.group)}
+        matching_names = matching_names or {
+            run.name for run in runs if fnmatchcase(run.name, glob_pattern)
+        }
+        if not matching_names:
+            known_names = [*dict.fromkeys(name for run in runs for name in (run.name, run.group))]
+            hint = suggestion(pattern, known_names) or f"runs: {list_names(known_names)}"
             raise UsageError.new(
                 f"{OPTION}--only{END} '{pattern}' matches no run", "unknown-run", hint=hint
             )
-        selected |= matching
-    return [run for run in runs if not only or run.name in selected]
+        selected_names |= matching_names
+    return [run for run in runs if not patterns or run.name in selected_names]
 
 
 def _sorter(runs: Mapping[str, Run]) -> TopologicalSorter[str]:
-    links = ((name, run.required) for name, run in runs.items())
+    required_pairs = ((name, run.required) for name, run in runs.items())
     return TopologicalSorter(
-        {name: [required] if required and required in runs else [] for name, required in links}
+        {
+            name: [required] if required and required in runs else []
+            for name, required in required_pairs
+        }
     )
 
 
@@ -361,10 +386,11 @@ class HistoryTarget:
 
 def can_make_folder(path: str) -> bool:
     """Return whether the folder of a file is missing, and can be created."""
-    folder = missing = os.path.dirname(os.path.abspath(path))
-    while not os.path.lexists(folder):
-        folder = os.path.dirname(folder)
-    return folder != missing and os.path.isdir(folder) and os.access(folder, os.W_OK)
+    folder = os.path.dirname(os.path.abspath(path))
+    parent = folder  # the nearest one that exists
+    while not os.path.lexists(parent):
+        parent = os.path.dirname(parent)
+    return parent != folder and os.path.isdir(parent) and os.access(parent, os.W_OK)
 
 
 def read_history_target(
@@ -372,15 +398,16 @@ def read_history_target(
 ) -> HistoryTarget | None:
     """Return the history of `history: FILE` or `{file:, label:, accept:}`; arguments override."""
     if node is None:
-        for flag in ["--label"] * (label is not None) + ["--accept"] * accept:
+        is_given_by_flag = {"--label": label is not None, "--accept": accept}
+        for flag in [flag for flag, is_given in is_given_by_flag.items() if is_given]:
             hint = "add history: FILE at the top level of the YAML file"
             errors.take(
                 bad_option(f"{OPTION}{flag}{END} needs a history, and the batch has none", hint)
             )
         return None
     file_node, label_node, accept_node = _history_nodes(node, errors)
-    file = file_node.value if file_node else None
-    if not isinstance(file, str) or not file.strip() or "\0" in file:
+    file_name = file_node.value if file_node else None
+    if not isinstance(file_name, str) or not file_name.strip() or "\0" in file_name:
         hint = "write history: history.jsonl"
         errors.add_problem(file_node or node, "history must name a file", hint)
         return None
@@ -395,7 +422,7 @@ def read_history_target(
         hint = f"add {OPTION}--label 2026-W47{END}, or history: {{file: FILE, label: TEXT}}"
         errors.add_problem(node, "history: the label is missing", hint)
         return None
-    path = _history_path(file_node or node, file, errors)
+    path = _history_path(file_node or node, file_name, errors)
     return HistoryTarget(path, label, accept or bool(accept_node and accept_node.value))
 
 
@@ -411,10 +438,10 @@ def _history_nodes(node: Node, errors: BatchErrors) -> Iterator[Node | None]:
     return (nodes.get(key) for key in HISTORY_KEYS)
 
 
-def _history_path(node: Node, file: str, errors: BatchErrors) -> str:
+def _history_path(node: Node, file_name: str, errors: BatchErrors) -> str:
     """Return the path of a history, named relative to its YAML file; report an unusable one."""
-    check_inside_folder(node, "history", file, errors)
-    path = path_beside_file(node, file)
+    check_inside_folder(node, "history", file_name, errors)
+    path = path_beside_file(node, file_name)
     try:
         if not can_make_folder(path):
             check_target(path, ())

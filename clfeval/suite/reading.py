@@ -72,8 +72,8 @@ class BatchErrors:
 
     def add_problem(self, place: Node | str, message: str, hint: str | None = None) -> None:
         """Report an error at a place, or at the place of a node."""
-        position = place if isinstance(place, str) else place.place
-        self.take(UsageError.new(message, CODE, position, hint=hint))
+        place_text = place if isinstance(place, str) else place.place
+        self.take(UsageError.new(message, CODE, place_text, hint=hint))
 
     def take(self, error: ClfevalError, node: Node | None = None) -> None:
         """Collect an error; node: the place of problems without one."""
@@ -83,9 +83,9 @@ class BatchErrors:
             problems = tuple(with_place(problem, node.place) for problem in problems)
         new_problems: list[Problem] = []
         for problem in problems:
-            line = problem.file, problem.message
-            if line not in self.reported and problem.file not in self.closed:
-                self.reported.add(line)
+            place_and_message = problem.file, problem.message
+            if place_and_message not in self.reported and problem.file not in self.closed:
+                self.reported.add(place_and_message)
                 new_problems.append(problem)
         if new_problems:
             self.parts.append(UsageError(new_problems, hint=error.hint))
@@ -130,16 +130,16 @@ def variables_from_shell(texts: Sequence[str]) -> dict[str, str]:
             raise UsageError.new(
                 f"{OPTION}--set{END} '{text}' is not NAME=VALUE", "bad-option", hint=hint
             )
-        fault = _value_fault(value)
-        if fault:
-            raise UsageError.new(f"{OPTION}--set{END} {name}: {fault}", "bad-option")
+        value_fault = _value_fault(value)
+        if value_fault:
+            raise UsageError.new(f"{OPTION}--set{END} {name}: {value_fault}", "bad-option")
         variables[name] = value
     return variables
 
 
 def variables_from_file(nodes: Mapping[str, Node], errors: BatchErrors) -> dict[str, str]:
     """Return the variables of `set:` as text as written."""
-    values = {}
+    variables = {}
     for name, node in nodes.items():
         if not NAME.fullmatch(name):
             errors.add_problem(
@@ -148,12 +148,12 @@ def variables_from_file(nodes: Mapping[str, Node], errors: BatchErrors) -> dict[
         elif isinstance(node.value, (list, dict)) or node.value is None:
             errors.add_problem(node, f"{name}: a variable must be a text or a number")
         else:
-            written = node.written
-            values[name] = str(node.value) if written is None else written
-            fault = _value_fault(values[name])
-            if fault:
-                errors.add_problem(node, f"{name}: {fault}")
-    return values
+            written_text = node.written
+            variables[name] = str(node.value) if written_text is None else written_text
+            value_fault = _value_fault(variables[name])
+            if value_fault:
+                errors.add_problem(node, f"{name}: {value_fault}")
+    return variables
 
 
 def _value_fault(value: str) -> str | None:
@@ -165,7 +165,7 @@ def _value_fault(value: str) -> str | None:
 def check_used(
     shell_variables: Iterable[str], file_variables: Collection[str], errors: BatchErrors
 ) -> None:
-    """Report variables of the shell that no file uses."""
+    """Report variables of the shell that no file uses; file_variables: set or used in files."""
     for name in shell_variables:
         if name not in file_variables:
             message = f"{OPTION}--set{END} {name}: the files do not use this variable"
@@ -200,18 +200,19 @@ class Filler:
         """Return a text with its variables filled in; node: where it stands."""
         if "$" not in text:
             return text
-        pieces: list[str] = []
-        end = 0
+        text_pieces: list[str] = []
+        match_end = 0
         for match in _MARK.finditer(text):
-            pieces += [text[end : match.start()], self._filled_mark(node, match)]
-            end = match.end()
-            self.room -= len(pieces[-1]) + len(pieces[-2])
+            text_pieces += [text[match_end : match.start()], self._filled_mark(node, match)]
+            match_end = match.end()
+            self.room -= len(text_pieces[-1]) + len(text_pieces[-2])
             if self.room < 0:
                 message = f"the texts with variables exceed {MOST:,} characters"
                 raise UsageError.new(message, "configuration", node.place)
         full_match = _MARK.fullmatch(text)
-        filled = "".join([*pieces, text[end:]])
-        return FilledText(filled) if full_match and full_match["name"] is not None else filled
+        filled_text = "".join([*text_pieces, text[match_end:]])
+        is_single_variable = full_match and full_match["name"] is not None
+        return FilledText(filled_text) if is_single_variable else filled_text
 
     def _filled_mark(self, node: Node, match: re.Match[str]) -> str:
         """Return the value of one `${name}`, or `$` for `$$`; report others."""
@@ -255,23 +256,23 @@ class BatchDeclaration:
 
 
 def read_declaration(
-    names: Sequence[str], variables: Mapping[str, str], errors: BatchErrors
+    file_names: Sequence[str], variables: Mapping[str, str], errors: BatchErrors
 ) -> BatchDeclaration:
     """Read the files, fill in variables (arguments override files) and collect all errors."""
     declaration = BatchDeclaration()
-    for name in names:
+    for file_name in file_names:
         try:
-            file = read_yaml(name, errors.take)
+            file = read_yaml(file_name, errors.take)
         except UsageError as error:  # nothing of this file can be read
             errors.take(error)
         else:
             declaration.files.append(file)
             _merge_file(Node(file.value, file, ()), declaration, errors)
     filler = Filler({**variables_from_file(declaration.variables, errors), **variables}, errors)
-    for nodes in (declaration.defaults, *declaration.runs.values()):
-        nodes.update({key: filler.fill(node) for key, node in nodes.items()})
+    for nodes_by_key in (declaration.defaults, *declaration.runs.values()):
+        nodes_by_key.update({key: filler.fill(node) for key, node in nodes_by_key.items()})
     declaration.history = filler.fill(declaration.history) if declaration.history else None
-    if len(declaration.files) == len(names):  # else keys of unreadable files are unknown
+    if len(declaration.files) == len(file_names):  # else keys of unreadable files are unknown
         check_used(variables, {*declaration.variables} | filler.used, errors)
         if declaration.files and not declaration.runs and not errors.parts:
             errors.add_problem(
@@ -280,42 +281,44 @@ def read_declaration(
     return declaration
 
 
-def _merge_file(top: Node, declaration: BatchDeclaration, errors: BatchErrors) -> None:
+def _merge_file(file_node: Node, declaration: BatchDeclaration, errors: BatchErrors) -> None:
     """Merge a file into those before it."""
-    if not _is_mapping(top, "the file", errors):
+    if not _is_mapping(file_node, "the file", errors):
         return
-    nodes = dict(top.pairs_without_anchors())
-    for key, node in nodes.items():
+    nodes_by_key = dict(file_node.pairs_without_anchors())
+    for key, node in nodes_by_key.items():
         if key not in TOP:
             hint = suggestion(key, TOP) or f"keys of a batch: {', '.join(TOP)}, and x-..."
             errors.add_problem(node, f"unknown key '{key}'", hint)
-    version = nodes.get("version")
+    version = nodes_by_key.get("version")
     if version is None:
-        errors.add_problem(top, "the key 'version' is missing", f"begin with version: {VERSION}")
+        errors.add_problem(
+            file_node, "the key 'version' is missing", f"begin with version: {VERSION}"
+        )
     elif version.value is True or version.value != VERSION:
-        newer = isinstance(version.value, int) and version.value > VERSION
-        reason = "is newer than this program" if newer else "is not a version"
+        is_newer = isinstance(version.value, int) and version.value > VERSION
+        reason = "is newer than this program" if is_newer else "is not a version"
         message = f"version: {version.value!r:.20} {reason}"
         errors.add_problem(version, message, f"this program reads version: {VERSION}")
-    if "set" in nodes and _is_mapping(nodes["set"], "set", errors):
-        declaration.variables.update(nodes["set"].pairs())
-    if "defaults" in nodes and _is_mapping(nodes["defaults"], "defaults", errors):
-        declaration.defaults.update(_nodes_by_name(nodes["defaults"], errors))
-    declaration.history = nodes.get("history", declaration.history)
-    if "runs" in nodes and _is_mapping(nodes["runs"], "runs", errors):
-        _merge_runs(nodes["runs"], declaration, errors)
+    if "set" in nodes_by_key and _is_mapping(nodes_by_key["set"], "set", errors):
+        declaration.variables.update(nodes_by_key["set"].pairs())
+    if "defaults" in nodes_by_key and _is_mapping(nodes_by_key["defaults"], "defaults", errors):
+        declaration.defaults.update(_nodes_by_name(nodes_by_key["defaults"], errors))
+    declaration.history = nodes_by_key.get("history", declaration.history)
+    if "runs" in nodes_by_key and _is_mapping(nodes_by_key["runs"], "runs", errors):
+        _merge_runs(nodes_by_key["runs"], declaration, errors)
 
 
-def _merge_runs(mapping: Node, declaration: BatchDeclaration, errors: BatchErrors) -> None:
+def _merge_runs(runs_node: Node, declaration: BatchDeclaration, errors: BatchErrors) -> None:
     """Merge the runs of a file into those of the files before it."""
-    for name, run in mapping.pairs():
+    for name, run_node in runs_node.pairs():
         if not name.strip() or not name.isprintable() or {*"[]"} & {*name}:
             hint = "write text without brackets: they mark the runs of a matrix"
-            errors.add_problem(run, f"'{name}' is not a valid name of a run", hint)
+            errors.add_problem(run_node, f"'{name}' is not a valid name of a run", hint)
         elif "${" in name:
-            errors.add_problem(run, f"'{name}': variables work in values, not in names")
-        if _is_mapping(run, f"run '{name}'", errors):
-            declaration.runs.setdefault(name, {}).update(_nodes_by_name(run, errors))
+            errors.add_problem(run_node, f"'{name}': variables work in values, not in names")
+        if _is_mapping(run_node, f"run '{name}'", errors):
+            declaration.runs.setdefault(name, {}).update(_nodes_by_name(run_node, errors))
 
 
 def _is_mapping(node: Node, subject: str, errors: BatchErrors) -> bool:
@@ -333,25 +336,26 @@ def _nodes_by_name(mapping: Node, errors: BatchErrors) -> dict[str, Node]:
     for key, node in mapping.pairs_without_anchors():
         name = key.replace("-", "_")
         if name in nodes:
-            first = nodes[name]
-            message = f"key '{key}' is given twice, first as '{first.path[-1]}' at {first.place}"
+            first_node = nodes[name]
+            first_key = first_node.path[-1]
+            message = f"key '{key}' is given twice, first as '{first_key}' at {first_node.place}"
             errors.add_problem(node, message, "keep one of the two")
         nodes[name] = node
     return nodes
 
 
-def path_beside_file(node: Node, text: str) -> str:
+def path_beside_file(node: Node, path_text: str) -> str:
     """Return a path relative to the folder of its YAML file."""
-    return os.path.join(os.path.dirname(node.file.name), text)
+    return os.path.join(os.path.dirname(node.file.name), path_text)
 
 
-def input_files(declaration: BatchDeclaration, runs: int) -> tuple[InputFile, ...]:
-    """Return the records of the YAML files for a result, with runs as rows."""
+def input_files(declaration: BatchDeclaration, run_count: int) -> tuple[InputFile, ...]:
+    """Return the records of the YAML files for a result; the first has the runs as rows."""
     return tuple(
         InputFile(
             Path(file.name).name.encode(errors="replace").decode(),
             sha256(Path(file.name).read_bytes()).hexdigest(),
-            runs if number == 0 else 0,
+            run_count if file_index == 0 else 0,
         )
-        for number, file in enumerate(declaration.files)
+        for file_index, file in enumerate(declaration.files)
     )

@@ -105,104 +105,121 @@ def execute_runs(
     runs need them. history: receives the lines of all computed runs at the end, accepted,
     if requested, if all runs passed. Raises UsageError where it cannot be written.
     """
-    waiting = Counter(run.required for run in runs)
-    saves = frozenset(os.path.abspath(path) for run in runs for path in run.save)
-    results: dict[str, Document] = {}
-    failed: dict[str, ExitCode] = {}
-    entries: list[HistoryEntry] = []
+    waiting_counts = Counter(run.required for run in runs)  # runs that need a run's tables
+    saved_paths = frozenset(os.path.abspath(path) for run in runs for path in run.save)
+    results_by_name: dict[str, Document] = {}
+    exit_codes_of_failed: dict[str, ExitCode] = {}
+    history_lines: list[HistoryEntry] = []
     any_failed = False
     dry_results: dict[str, Document] = {}
     for run in runs:
-        outcome = _uncomputed_outcome(run, failed, stopped=fail_fast and any_failed, dry=dry)
+        outcome = _uncomputed_outcome(
+            run, exit_codes_of_failed, stopped=fail_fast and any_failed, dry=dry
+        )
         if outcome is None:
             outcome, result = _execute_run(
-                run, results, saves, dry_results if dry else None, listener, history
+                run, results_by_name, saved_paths, dry_results if dry else None, listener, history
             )
-            if result is not None and waiting[run.name]:
-                results[run.name] = result
+            if result is not None and waiting_counts[run.name]:
+                results_by_name[run.name] = result
             outcome = replace(outcome, result=result if keep and not outcome.page else None)
         if outcome.state in (FAILED, LEFT_OUT):
-            failed[run.name] = outcome.code
-        entries += outcome.entries
+            exit_codes_of_failed[run.name] = outcome.code
+        history_lines += outcome.entries
         any_failed = any_failed or outcome.code != ExitCode.OK
-        waiting[run.required] -= 1
-        if run.required and not waiting[run.required]:
-            results.pop(run.required, None)
+        waiting_counts[run.required] -= 1
+        if run.required and not waiting_counts[run.required]:
+            results_by_name.pop(run.required, None)
         yield replace(outcome, entries=())
-    if history is not None and entries:
-        _append_to_history(history, entries, accept=history.accept and not any_failed)
+    if history is not None and history_lines:
+        _append_to_history(history, history_lines, accept=history.accept and not any_failed)
 
 
 def _uncomputed_outcome(
-    run: Run, failed: Mapping[str, ExitCode], *, stopped: bool, dry: bool
+    run: Run, exit_codes_of_failed: Mapping[str, ExitCode], *, stopped: bool, dry: bool
 ) -> RunOutcome | None:
     """Return the outcome of a run that is left out or waits for another; None if it has to run.
 
-    failed: runs without result. stopped: an earlier run failed, which stops the batch.
+    exit_codes_of_failed: of the runs without result, by name. stopped: an earlier run failed,
+    which stops the batch.
     """
     if stopped:
         reason = fill_for_shell(f"an earlier run failed ({OPTION}--fail-fast{END})")
         return RunOutcome(run, LEFT_OUT, ExitCode.OK, (reason,))
-    if run.required is not None and run.required in failed:
+    if run.required is not None and run.required in exit_codes_of_failed:
         reason = f"run '{run.required}' was not computed"
-        return RunOutcome(run, LEFT_OUT, failed[run.required], (reason,))
+        return RunOutcome(run, LEFT_OUT, exit_codes_of_failed[run.required], (reason,))
     if dry and isinstance(run.input, RunLink):
         reason = f"for run '{run.input.run}'"
-        return RunOutcome(run, WAITS, ExitCode.OK, (reason,), *pending_gates(run))
+        gates, gate_texts = pending_gates(run)
+        return RunOutcome(run, WAITS, ExitCode.OK, (reason,), gates, gate_texts)
     return None
 
 
 def _append_to_history(
-    history: planning.HistoryTarget, entries: Sequence[HistoryEntry], *, accept: bool
+    history: planning.HistoryTarget, history_lines: Sequence[HistoryEntry], *, accept: bool
 ) -> None:
     """Append the lines of runs to a history, after them, if accepted, their label by command."""
-    commands = dict.fromkeys(line.command for line in entries) if accept else ()
-    labels = [AcceptedLabel(command, history.label) for command in commands]
+    commands = dict.fromkeys(line.command for line in history_lines) if accept else ()
+    accepted_labels = [AcceptedLabel(command, history.label) for command in commands]
     _make_folder(history.file)
-    append_entries(history.file, [*entries, *labels])
+    append_entries(history.file, [*history_lines, *accepted_labels])
 
 
 def _execute_run(
     run: Run,
-    results: Mapping[str, Document],
-    saves: Collection[str],
+    results_by_name: Mapping[str, Document],
+    saved_paths: Collection[str],
     dry_results: dict[str, Document] | None,
     listener: Listener | None,
     history: planning.HistoryTarget | None,
 ) -> tuple[RunOutcome, Document | None]:
-    """Execute one run; saves: files of all runs; dry_results: cached results, in a dry run."""
+    """Execute one run; return its outcome, and its result if it was computed.
+
+    results_by_name: of earlier runs. saved_paths: files that any run saves. dry_results: cached
+    results, in a dry run.
+    """
     try:
         if dry_results is not None:
-            return _dry_run_outcome(run, saves, dry_results), None
-        result, paths, entries = _compute_run(run, results, listener, history)
+            return _dry_run_outcome(run, saved_paths, dry_results), None
+        result, written_paths, history_lines = _compute_run(run, results_by_name, listener, history)
     except ClfevalError as error:
-        lines = tuple(planning.fill_for_run(error, run).lines())
-        return RunOutcome(run, FAILED, error.exit_code, lines, fault=error), None
+        error_lines = tuple(planning.fill_for_run(error, run).lines())
+        return RunOutcome(run, FAILED, error.exit_code, error_lines, fault=error), None
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException:  # a panic of an engine too: it is a bug, and other runs continue
-        lines = (*traceback.format_exc().splitlines(), "this is a bug in clfeval; please report it")
-        return RunOutcome(run, FAILED, ExitCode.BUG, lines), None
+        error_lines = (
+            *traceback.format_exc().splitlines(),
+            "this is a bug in clfeval; please report it",
+        )
+        return RunOutcome(run, FAILED, ExitCode.BUG, error_lines), None
     outcome = _computed_outcome(run, result)
-    return replace(outcome, saved=tuple(paths), entries=tuple(entries)), result
+    return replace(outcome, saved=tuple(written_paths), entries=tuple(history_lines)), result
 
 
 def _computed_outcome(run: Run, result: Document) -> RunOutcome:
     """Return the outcome of a computed run: its state by its gates, and the lines on these."""
-    failures = [gate_sentence(gate) for gate in result.gates if gate.failed]
-    warnings = [gate_sentence(gate) for gate in result.gates if gate.state == "warned"]
-    skipped = [SKIPPED.format(gate.metric) for gate in result.gates if gate.state == "skipped"]
-    state = MET if len(result.gates) > len(skipped) else COMPUTED
-    if failures:
+    failure_sentences = [gate_sentence(gate) for gate in result.gates if gate.failed]
+    warning_sentences = [gate_sentence(gate) for gate in result.gates if gate.state == "warned"]
+    skipped_sentences = [
+        SKIPPED.format(gate.metric) for gate in result.gates if gate.state == "skipped"
+    ]
+    state = MET if len(result.gates) > len(skipped_sentences) else COMPUTED
+    if failure_sentences:
         state = MISSED
-    elif warnings:
+    elif warning_sentences:
         state = WARNED
-    prefix = "warning: " if failures else ""
+    prefix = "warning: " if failure_sentences else ""
     return RunOutcome(
         run,
         state,
         ExitCode.OK if result.passed else ExitCode.GATE_MISSED,
-        (*failures, *(f"{prefix}{sentence}" for sentence in warnings), *skipped),
+        (
+            *failure_sentences,
+            *(f"{prefix}{sentence}" for sentence in warning_sentences),
+            *skipped_sentences,
+        ),
         tuple(replace(gate, run=run.name) for gate in result.gates),
         answer=result.answer,
         rows=sum(file.rows for file in result.inputs),
@@ -212,28 +229,30 @@ def _computed_outcome(run: Run, result: Document) -> RunOutcome:
 
 def _compute_run(
     run: Run,
-    results: Mapping[str, Document],
+    results_by_name: Mapping[str, Document],
     listener: Listener | None,
     history: planning.HistoryTarget | None,
 ) -> tuple[Document, Sequence[str], Sequence[HistoryEntry]]:
     """Compute, gate and save a run; return its result, names of files, and history lines."""
     gates = build_group(Gates, run.options)
-    output: Any = build_group(run.keys.output, run.options)
+    output_options: Any = build_group(run.keys.output, run.options)
     table: Any = list(run.files) or None
     if isinstance(run.input, RunLink):
-        source = results[run.input.run]
-        table = Result.from_document(source).frame(table_or_first(source, run.input.table))
+        source_result = results_by_name[run.input.run]
+        table = Result.from_document(source_result).frame(
+            table_or_first(source_result, run.input.table)
+        )
     for path in run.save:
         _make_folder(path)
     input_name = describe_input(run)
     label = history.label if history else None
 
-    def listen(read: OpenedTable) -> None:
+    def listen(opened_table: OpenedTable) -> None:
         if listener is not None:
-            listener(f"{run.name}: {read.described().replace(FRAME, input_name)}")
+            listener(f"{run.name}: {opened_table.described().replace(FRAME, input_name)}")
 
     refuse_method_without_sql(run.save, run.options.get("method"))
-    request = OutputRequest.from_options(run.command, output)
+    request = OutputRequest.from_options(run.command, output_options)
     if run.options.get("calibrator") is not None:
         refuse_unsaved_rows(run.save)
         request = replace(request, rows=True)
@@ -244,8 +263,8 @@ def _compute_run(
         option=f"{OPTION}--save{END} ",
         command=run.command,
         request=request,
-    ) as files:
-        computed = compute_with_gates(
+    ) as saved_files:
+        computed_result = compute_with_gates(
             run.keys.command,
             table,
             run.options,
@@ -254,15 +273,15 @@ def _compute_run(
             label=label,
             run=run.name,
         )
-        inputs = (
+        named_inputs = (
             replace(file, name=input_name) if file.name == FRAME else file
-            for file in computed.inputs
+            for file in computed_result.inputs
         )
-        named_result = replace(computed, inputs=tuple(inputs))
-        result = fill_result(named_result, fill_for_shell, files.notes)
+        named_result = replace(computed_result, inputs=tuple(named_inputs))
+        result = fill_result(named_result, fill_for_shell, saved_files.notes)
         table_or_first(result, request.table)
-        entries = [] if label is None else history_entries(result, label, run.name)
-        return result, files.write(result, request), entries
+        history_lines = [] if label is None else history_entries(result, label, run.name)
+        return result, saved_files.write(result, request), history_lines
 
 
 def _make_folder(path: str) -> None:
@@ -274,35 +293,42 @@ def _make_folder(path: str) -> None:
 
 
 def _dry_run_outcome(
-    run: Run, saves: Collection[str], dry_results: dict[str, Document]
+    run: Run, saved_paths: Collection[str], dry_results: dict[str, Document]
 ) -> RunOutcome:
-    """Return the outcome of a dry run, which reads the table; saves: files to be written."""
+    """Return the outcome of a dry run, which reads the table; saved_paths: files to be written."""
     result = fill_result(planning.read_run_table(run, dry_results), fill_for_shell)
     ambiguities = tuple(row["text"] for row in result.tables["ambiguities"])
     if not ambiguities:
         planning.check_limits_fit_table(run, result.tables["reading"])
-    baseline = run.options.get("baseline")
-    may_skip = run.options.get("baseline_missing") == "skip"
-    lines: tuple[str, ...] = ()
-    if baseline and not os.path.exists(baseline) and os.path.abspath(baseline) not in saves:
-        name = os.path.basename(baseline)
-        lines = (
-            SKIPPED.format(name) if may_skip else f"baseline '{name}' is missing: gate missed",
-        )
-    ready = not ambiguities and (may_skip or not lines)
-    state, code = (READY, ExitCode.OK) if ready else (DOUBTFUL, ExitCode.DATA)
-    reading = tuple(as_row({"run": run.name, **row}) for row in result.tables["reading"])
+    baseline_path = run.options.get("baseline")
+    skips_missing = run.options.get("baseline_missing") == "skip"
+    baseline_lines: tuple[str, ...] = ()
+    if baseline_path and not _is_available(baseline_path, saved_paths):
+        baseline_name = os.path.basename(baseline_path)
+        missed_line = f"baseline '{baseline_name}' is missing: gate missed"
+        baseline_lines = (SKIPPED.format(baseline_name) if skips_missing else missed_line,)
+    is_ready = not ambiguities and (skips_missing or not baseline_lines)
+    state, code = (READY, ExitCode.OK) if is_ready else (DOUBTFUL, ExitCode.DATA)
+    reading_rows = tuple(as_row({"run": run.name, **row}) for row in result.tables["reading"])
+    gates, gate_texts = pending_gates(run)
     return RunOutcome(
-        run, state, code, (*ambiguities, *lines), *pending_gates(run), reading=reading
+        run, state, code, (*ambiguities, *baseline_lines), gates, gate_texts, reading=reading_rows
     )
+
+
+def _is_available(path: str, saved_paths: Collection[str]) -> bool:
+    """Return whether a file exists, or another run will save it."""
+    return os.path.exists(path) or os.path.abspath(path) in saved_paths
 
 
 def pending_gates(run: Run) -> tuple[tuple[Gate, ...], tuple[str, ...]]:
     """Return the gates of a run before evaluation, and their texts."""
-    options = build_group(Gates, run.options)
-    pending = [pair for kind in KINDS for pair in kind.pending(options)]
-    gates = tuple(replace(gate, run=run.name) for gate, _ in pending)
-    return gates, tuple(text for _, text in pending)
+    gate_options = build_group(Gates, run.options)
+    gate_text_pairs = [
+        gate_text_pair for kind in KINDS for gate_text_pair in kind.pending(gate_options)
+    ]
+    gates = tuple(replace(gate, run=run.name) for gate, _ in gate_text_pairs)
+    return gates, tuple(text for _, text in gate_text_pairs)
 
 
 GATE_COLUMNS = "kind metric model slice limit limit_text value among severity state passed reason"
@@ -334,20 +360,20 @@ def suite_result(plan: planning.Plan, outcomes: Sequence[RunOutcome], *, dry: bo
         if outcome.state in (FAILED, LEFT_OUT, DOUBTFUL)
         for line in outcome.lines[:MAX_OUTCOME_LINES]
     ]
-    digest = sha256(
+    runs_digest = sha256(
         "\n".join(f"{outcome.run.name} {outcome.signature}" for outcome in outcomes).encode()
     )
-    failed = [outcome for outcome in outcomes if outcome.state in (FAILED, LEFT_OUT)]
+    uncomputed_outcomes = [outcome for outcome in outcomes if outcome.state in (FAILED, LEFT_OUT)]
     return Document(
         command=SUITE,
-        signature=f"cmd:{SUITE}|runs:{len(outcomes)}|of:{digest.hexdigest()[:8]}"
+        signature=f"cmd:{SUITE}|runs:{len(outcomes)}|of:{runs_digest.hexdigest()[:8]}"
         f"|clfeval:{__version__}",
         inputs=plan.inputs,
         parameters={"dry_run": dry or None, "offer": None},
         summary={
             "runs": len(outcomes),
             "missed": sum(outcome.state == MISSED for outcome in outcomes),
-            "failed": len(failed),
+            "failed": len(uncomputed_outcomes),
             "ambiguities": sum(outcome.state == DOUBTFUL for outcome in outcomes),
             "code": int(max((outcome.code for outcome in outcomes), default=ExitCode.OK)),
         },
@@ -363,13 +389,13 @@ def suite_result(plan: planning.Plan, outcomes: Sequence[RunOutcome], *, dry: bo
 
 def _replaced_gates_note(run: Run) -> ResultNote:
     """Return the note that a run overrides gates of the defaults."""
-    gates = " and ".join(run.replaced_gates)
-    return ResultNote("gates-replaced", f"run '{run.name}' replaces {gates} of defaults")
+    gates_text = " and ".join(run.replaced_gates)
+    return ResultNote("gates-replaced", f"run '{run.name}' replaces {gates_text} of defaults")
 
 
 def _row(outcome: RunOutcome) -> Row:
     """Return the row of a run in the table `runs`."""
-    text = outcome.lines[0] if outcome.lines else short_answer(outcome.answer)
+    answer_text = outcome.lines[0] if outcome.lines else short_answer(outcome.answer)
     return as_row(
         {
             "run": outcome.run.name,
@@ -381,7 +407,7 @@ def _row(outcome: RunOutcome) -> Row:
             "gates": len(outcome.gates),
             "missed": sum(gate.failed for gate in outcome.gates),
             "warnings": outcome.warned,
-            "answer": text or None,
+            "answer": answer_text or None,
             "page": outcome.page,
         }
     )
@@ -391,26 +417,26 @@ def _gates(outcome: RunOutcome) -> list[Row]:
     """Return rows of the gates of a run; of a dry run as requested."""
     rows: list[Row] = []
     for gate, text in zip_longest(outcome.gates, outcome.written):
-        row = {name: getattr(gate, name) for name in GATE_COLUMNS.split()}
-        row |= {"state": None, "passed": None} if text else {}
+        cells = {name: getattr(gate, name) for name in GATE_COLUMNS.split()}
+        cells |= {"state": None, "passed": None} if text else {}
         text = text or gate_sentence(replace(gate, run=None))
-        rows.append(as_row({"run": outcome.run.name, **row, "text": text}))
+        rows.append(as_row({"run": outcome.run.name, **cells, "text": text}))
     return rows
 
 
 def _files(outcome: RunOutcome, plan: planning.Plan) -> list[Row]:
     """Return rows of the files that a run would read and write."""
     run = outcome.run
-    inputs = [describe_input(run)] if isinstance(run.input, RunLink) else []
-    inputs += [display_path(run, split_path(path)[1]) for path in run.files]
-    for name, value in run.options.items():
-        if names_a_file(run.keys.option(name)) and isinstance(value, str):
-            inputs.append(display_path(run, value))
-    uses = [("read", path) for path in inputs]
-    uses += [("write", display_path(run, path)) for path in run.save]
+    read_paths = [describe_input(run)] if isinstance(run.input, RunLink) else []
+    read_paths += [display_path(run, path) for _, path in map(split_path, run.files)]
+    for option_name, value in run.options.items():
+        if names_a_file(run.keys.option(option_name)) and isinstance(value, str):
+            read_paths.append(display_path(run, value))
+    use_path_pairs = [("read", path) for path in read_paths]
+    use_path_pairs += [("write", display_path(run, path)) for path in run.save]
     if plan.history is not None:
-        uses.append(("append", display_path(run, plan.history.file)))
-    return [as_row({"run": run.name, "use": use, "file": path}) for use, path in uses]
+        use_path_pairs.append(("append", display_path(run, plan.history.file)))
+    return [as_row({"run": run.name, "use": use, "file": path}) for use, path in use_path_pairs]
 
 
 def _answer(outcomes: Sequence[RunOutcome], *, dry: bool) -> list[Answer]:
@@ -418,36 +444,46 @@ def _answer(outcomes: Sequence[RunOutcome], *, dry: bool) -> list[Answer]:
     sentences = [_counts_sentence(outcomes, dry=dry)]
     if sentences[0].code == "wrong" and all(outcome.state == MISSED for outcome in outcomes):
         return sentences
-    for code, text, state in (
+    for code, lead_clause, state in (
         ("gates-missed", "Gates were missed in", MISSED),
         ("warned", "Warnings occurred in", WARNED),
         ("not-computed", "These runs were not computed:", FAILED),
         ("left-out", "These runs were left out:", LEFT_OUT),
         ("ambiguous", "These runs are not ready:", DOUBTFUL),
     ):
-        names = [outcome.run.name for outcome in outcomes if outcome.state == state]
-        if names:
-            sentences.append(Answer(code, f"{text} {list_names(names, 5)}."))
+        run_names = [outcome.run.name for outcome in outcomes if outcome.state == state]
+        if run_names:
+            sentences.append(Answer(code, f"{lead_clause} {list_names(run_names, 5)}."))
     return sentences
 
 
 def _counts_sentence(outcomes: Sequence[RunOutcome], *, dry: bool) -> Answer:
     """Return the sentence on how many runs there are, and how many of them passed."""
-    total = format_count(len(outcomes), "run")
-    failures = sum(outcome.code != ExitCode.OK for outcome in outcomes)
+    total_text = format_count(len(outcomes), "run")
+    failure_count = sum(outcome.code != ExitCode.OK for outcome in outcomes)
     if dry:
-        remark = f"{failures} of them would not be computed" if failures else "nothing is ambiguous"
-        return Answer("planned", f"The plan has {total}; {remark}.")
+        remark = (
+            f"{failure_count} of them would not be computed"
+            if failure_count
+            else "nothing is ambiguous"
+        )
+        return Answer("planned", f"The plan has {total_text}; {remark}.")
     if not outcomes:
         return Answer("none", "No run was requested.")
-    if not failures:
-        met = sum(outcome.state == MET for outcome in outcomes)
-        gates = f"; {met} met all {'its' if met == 1 else 'their'} gates" if met else ""
+    if not failure_count:
+        met_count = sum(outcome.state == MET for outcome in outcomes)
+        gates_clause = (
+            f"; {met_count} met all {'its' if met_count == 1 else 'their'} gates"
+            if met_count
+            else ""
+        )
         verb = "were" if len(outcomes) > 1 else "was"
-        return Answer("fine", f"{total} {verb} computed{gates}.")
+        return Answer("fine", f"{total_text} {verb} computed{gates_clause}.")
     if all(outcome.state == MISSED for outcome in outcomes):
-        text = f"All {total} missed a gate." if len(outcomes) > 1 else "The run missed a gate."
+        text = f"All {total_text} missed a gate." if len(outcomes) > 1 else "The run missed a gate."
         return Answer("wrong", text)
-    successes = [outcome for outcome in outcomes if outcome.code == ExitCode.OK]
-    clean = sum(outcome.state not in (LEFT_OUT, WARNED) for outcome in successes)
-    return Answer("wrong", f"{clean} of {total} ended without error, missed gate or warning.")
+    successful_outcomes = [outcome for outcome in outcomes if outcome.code == ExitCode.OK]
+    clean_count = sum(outcome.state not in (LEFT_OUT, WARNED) for outcome in successful_outcomes)
+    return Answer(
+        "wrong", f"{clean_count} of {total_text} ended without error, missed gate or warning."
+    )

@@ -73,65 +73,72 @@ class RunKeys:
 
 
 @cache
-def run_keys(command: str, output: type) -> RunKeys:
-    """Return the keys of runs of a command."""
-    return RunKeys(command_of(command), output)
+def run_keys(command: str, output_group: type) -> RunKeys:
+    """Return the keys of runs of a command; output_group: the group of options on saving."""
+    return RunKeys(command_of(command), output_group)
 
 
 @cache
-def all_run_keys(output: type) -> frozenset[str]:
+def all_run_keys(output_group: type) -> frozenset[str]:
     """Return the keys of runs of any command."""
     return frozenset(
-        name for command in COMMANDS for name in run_keys(command, output).options_by_name
+        name for command in COMMANDS for name in run_keys(command, output_group).options_by_name
     )
 
 
 def report_unknown_key(
-    node: Node, key: str, keys: RunKeys | Iterable[str], errors: BatchErrors
+    node: Node, key: str, known_keys: RunKeys | Iterable[str], errors: BatchErrors
 ) -> None:
     """Report an unknown key, with a similar key or the command that has it."""
     message = f"unknown key '{node.path[-1]}'"
-    if isinstance(keys, RunKeys):
-        owners = [
-            command for command in COMMANDS if key in run_keys(command, keys.output).options_by_name
+    if isinstance(known_keys, RunKeys):
+        owner_commands = [
+            command
+            for command in COMMANDS
+            if key in run_keys(command, known_keys.output).options_by_name
         ]
-        message += f" of {keys.command.name}: {say_which_have_it(owners)}" if owners else ""
-        keys = keys.options_by_name
-    names = [name.replace("_", "-") for name in (*RUN, *keys)]
+        message += (
+            f" of {known_keys.command.name}: {say_which_have_it(owner_commands)}"
+            if owner_commands
+            else ""
+        )
+        known_keys = known_keys.options_by_name
+    key_names = [name.replace("_", "-") for name in (*RUN, *known_keys)]
     empty_limits = _empty_limits(node)
-    measure = str(node.path[-1]).rpartition(":")[2].partition(".")[0]
-    meant = fill_for_shell(MEANT.get(f"--{key.replace('_', '-')}", ""))
+    _, _, limit_name = str(node.path[-1]).rpartition(":")  # may begin with a model
+    measure_name, _, _ = limit_name.partition(".")
+    meant_phrase = fill_for_shell(MEANT.get(f"--{key.replace('_', '-')}", ""))
     hint = None
-    if empty_limits and find_measure(measure):
+    if empty_limits and find_measure(measure_name):
         hint = f"write limits indented below {empty_limits[0]}"
     elif key in TOP:
         hint = f"move {key} to the top level of the file"
     elif key in OTHER_KEYS:
         hint = f"use {OTHER_KEYS[key]}"
-    elif meant.startswith("--"):
-        hint = f"use {meant[2:].replace(' ', ': ', 1)}"
+    elif meant_phrase.startswith("--"):
+        hint = f"use {meant_phrase[2:].replace(' ', ': ', 1)}"
     elif not message.endswith(" it"):
-        hint = suggestion(key.replace("_", "-"), names)
+        hint = suggestion(key.replace("_", "-"), key_names)
     errors.add_problem(node, message, hint)
 
 
 def _empty_limits(node: Node) -> list[str]:
     """Return the keys of limits beside a node that have no value."""
     parent: Any = node.file.value
-    for step in node.path[:-1]:
-        parent = parent[step]
-    return [name for name, content in parent.items() if content is None and name in LIMITS]
+    for key in node.path[:-1]:
+        parent = parent[key]
+    return [name for name, limits in parent.items() if limits is None and name in LIMITS]
 
 
-def accepts_type(option: Option, *kinds: type) -> bool:
+def accepts_type(option: Option, *types: type) -> bool:
     """Return whether an option accepts values of these types, or collections of them."""
     value_type = option.type if option.opt.takes is None else option.opt.takes
-    return any(kind in kinds for kind in _nested_types(value_type))
+    return any(nested_type in types for nested_type in _nested_types(value_type))
 
 
-def _nested_types(kind: object) -> Iterator[Any]:
-    yield get_origin(kind) or kind
-    for argument in get_args(kind):
+def _nested_types(value_type: object) -> Iterator[Any]:
+    yield get_origin(value_type) or value_type
+    for argument in get_args(value_type):
         yield from _nested_types(argument)
 
 
@@ -147,13 +154,13 @@ TEXTS = {"anyOf": [TEXT, {"type": "array", "items": TEXT, "minItems": 1}]}
 VARIABLE = {"type": "string", "pattern": r"^\$\{[A-Za-z_][A-Za-z0-9_-]*\}$"}
 
 
-def suite_schema(output: type) -> dict[str, Any]:
-    """Return the JSON Schema of a batch; output: the group of options on saving."""
-    definitions = {command: f"{command.replace('-', '_')}_keys" for command in COMMANDS}
-    keys = {definitions[command]: _keys(command, output) for command in COMMANDS}
-    with_underscore = (name.replace("-", "_") for name in COMMANDS if "-" in name)
-    command = {"enum": [*COMMANDS, *with_underscore]}
-    table_of_run = _mapping(
+def suite_schema(output_group: type) -> dict[str, Any]:
+    """Return the JSON Schema of a batch; output_group: the group of options on saving."""
+    definition_names = {name: f"{name.replace('-', '_')}_keys" for name in COMMANDS}
+    definitions = {definition_names[name]: _keys(name, output_group) for name in COMMANDS}
+    underscored_names = (name.replace("-", "_") for name in COMMANDS if "-" in name)
+    command_schema = {"enum": [*COMMANDS, *underscored_names]}
+    link_schema = _mapping(
         {"run": TEXT, "table": TEXT},
         "run",
         description="A table of another run's result; by default the first.",
@@ -164,24 +171,24 @@ def suite_schema(output: type) -> dict[str, Any]:
         **_file_schema(),
         "$defs": {
             "defaults": _mapping(
-                {**_default_options(keys.values()), "command": command},
+                {**_default_options(definitions.values()), "command": command_schema},
                 custom=True,
                 description="Defaults for every run whose command has the option.",
             ),
             "run": {
                 "type": "object",
-                "properties": {"command": command},
-                "allOf": [_keys_if_command(name, definitions[name]) for name in COMMANDS],
+                "properties": {"command": command_schema},
+                "allOf": [_keys_if_command(name, definition_names[name]) for name in COMMANDS],
             },
-            "input": {"anyOf": [*TEXTS["anyOf"], table_of_run]},
-            **keys,
+            "input": {"anyOf": [*TEXTS["anyOf"], link_schema]},
+            **definitions,
         },
     }
 
 
 def _file_schema() -> dict[str, Any]:
     """Return the JSON Schema of the top level of a batch file."""
-    history = {"file": TEXT, "label": TEXT, "accept": {"type": "boolean"}}
+    history_schema = {"file": TEXT, "label": TEXT, "accept": {"type": "boolean"}}
     return _mapping(
         {
             "version": {"const": VERSION},
@@ -193,7 +200,7 @@ def _file_schema() -> dict[str, Any]:
             "defaults": {"$ref": "#/$defs/defaults"},
             "history": {
                 "description": "File to which every run appends its lines.",
-                "anyOf": [TEXT, _mapping(history, "file")],
+                "anyOf": [TEXT, _mapping(history_schema, "file")],
             },
             "runs": {
                 "description": "Runs, by name.",
@@ -207,55 +214,57 @@ def _file_schema() -> dict[str, Any]:
     )
 
 
-def _default_options(keys_of_commands: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the options of all commands, each with the shapes that any command gives it."""
-    shapes_by_key: dict[str, list[Any]] = {}
-    for keys in keys_of_commands:
-        for key, shape in keys["properties"].items():
-            shapes = shapes_by_key.setdefault(key, [])
-            if shape not in shapes:
-                shapes.append(shape)
+def _default_options(command_schemas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the options of all commands, each with the schemas that any command gives it."""
+    schemas_by_key: dict[str, list[Any]] = {}
+    for command_schema in command_schemas:
+        for key, key_schema in command_schema["properties"].items():
+            key_schemas = schemas_by_key.setdefault(key, [])
+            if key_schema not in key_schemas:
+                key_schemas.append(key_schema)
     return {
-        key: shapes[0] if len(shapes) == 1 else {"anyOf": shapes}
-        for key, shapes in shapes_by_key.items()
+        key: key_schemas[0] if len(key_schemas) == 1 else {"anyOf": key_schemas}
+        for key, key_schemas in schemas_by_key.items()
         if key not in ("inputs", "matrix", "exclude")
     }
 
 
-def _keys_if_command(command: str, definition: str) -> dict[str, Any]:
+def _keys_if_command(command: str, definition_name: str) -> dict[str, Any]:
     """Return that a run of a command, spelt with - or with _, has the keys of a definition."""
     spellings = list(dict.fromkeys((command, command.replace("-", "_"))))
     return {
         "if": {"properties": {"command": {"enum": spellings}}, "required": ["command"]},
-        "then": {"$ref": f"#/$defs/{definition}"},
+        "then": {"$ref": f"#/$defs/{definition_name}"},
     }
 
 
-def _keys(command: str, output: type) -> dict[str, Any]:
+def _keys(command: str, output_group: type) -> dict[str, Any]:
     """Return the JSON Schema of a run of a command, with options spelt with - and with _."""
-    keys = run_keys(command, output)
-    shapes = options_schema(keys.options)["properties"]
-    options = {
-        name: _allow_variables(shapes[option.key.replace("-", "_")])
-        for name, option in keys.options_by_name.items()
+    command_keys = run_keys(command, output_group)
+    option_schemas = options_schema(command_keys.options)["properties"]
+    schemas_by_name = {
+        name: _allow_variables(option_schemas[option.key.replace("-", "_")])
+        for name, option in command_keys.options_by_name.items()
     }
-    matrix = {name: {"type": "array", "minItems": 1} for name in (*options, "input")}
-    gates = {
-        option.name: options[option.name]
+    matrix_schemas = {
+        name: {"type": "array", "minItems": 1} for name in (*schemas_by_name, "input")
+    }
+    gate_schemas = {
+        option.name: schemas_by_name[option.name]
         for option in options_of(Gates)
         if option.field != "baseline"
     }
-    gates |= {
-        name.removeprefix("baseline_"): shape
-        for name, shape in gates.items()
+    gate_schemas |= {
+        name.removeprefix("baseline_"): gate_schema
+        for name, gate_schema in gate_schemas.items()
         if name.startswith("baseline_")
     }
-    run_shapes = {
+    run_schemas = {
         "command": True,
         "input": {"description": "One table, in one or several files.", "$ref": "#/$defs/input"},
         "inputs": {"description": "Files, or a pattern; one run per file.", **TEXTS},
         "matrix": _mapping(
-            _both_spellings(matrix), description="Lists of values; one run per combination."
+            _both_spellings(matrix_schemas), description="Lists of values; one run per combination."
         ),
         "exclude": {
             "description": "Combinations of the matrix to leave out.",
@@ -264,81 +273,94 @@ def _keys(command: str, output: type) -> dict[str, Any]:
         },
         "baseline": {
             "description": "Baseline to compare with, and limits on the change.",
-            "anyOf": [TEXT, _mapping({"input": TEXT, **_both_spellings(gates)}, "input")],
+            "anyOf": [TEXT, _mapping({"input": TEXT, **_both_spellings(gate_schemas)}, "input")],
         },
     }
-    return _mapping({**run_shapes, **_both_spellings(options)}, custom=True)
+    return _mapping({**run_schemas, **_both_spellings(schemas_by_name)}, custom=True)
 
 
-def _allow_variables(shape: dict[str, Any]) -> dict[str, Any]:
+def _allow_variables(value_schema: dict[str, Any]) -> dict[str, Any]:
     """Allow a variable in place of a number or boolean."""
-    bare = {key: value for key, value in shape.items() if key != "description"}
-    if not bare or bare == TEXT:
-        return shape
-    return {"description": shape["description"], "anyOf": [bare, VARIABLE]}
+    schema_without_text = {
+        keyword: keyword_value
+        for keyword, keyword_value in value_schema.items()
+        if keyword != "description"
+    }
+    if not schema_without_text or schema_without_text == TEXT:
+        return value_schema
+    return {"description": value_schema["description"], "anyOf": [schema_without_text, VARIABLE]}
 
 
-def _both_spellings(options: dict[str, Any]) -> dict[str, Any]:
-    pairs = options.items()
-    return {spelt: shape for name, shape in pairs for spelt in (name.replace("_", "-"), name)}
+def _both_spellings(schemas_by_name: dict[str, Any]) -> dict[str, Any]:
+    name_schema_pairs = schemas_by_name.items()
+    return {
+        spelling: schema
+        for name, schema in name_schema_pairs
+        for spelling in (name.replace("_", "-"), name)
+    }
 
 
 def options_schema(options: Iterable[Option]) -> dict[str, Any]:
     """Return the JSON Schema of a mapping of options, as in a batch."""
-    properties: dict[str, Any] = {}
+    option_schemas: dict[str, Any] = {}
     for option in options:
-        takes = option.type if option.opt.takes is None else option.opt.takes
-        shape = _schema(takes, option.opt)
+        value_type = option.type if option.opt.takes is None else option.opt.takes
+        option_schema = _schema(value_type, option.opt)
         if option.holds == "several" and option.opt.takes is None:
-            shape = {"anyOf": [shape["items"], shape]}
-        if NoneType in get_args(option.type) and shape:
-            shape = {"anyOf": [shape, {"type": "null"}]}
-        properties[option.key.replace("-", "_")] = {
-            **shape,
+            option_schema = {"anyOf": [option_schema["items"], option_schema]}
+        if NoneType in get_args(option.type) and option_schema:
+            option_schema = {"anyOf": [option_schema, {"type": "null"}]}
+        option_schemas[option.key.replace("-", "_")] = {
+            **option_schema,
             "description": fill_for_shell(option.opt.help),
         }
-    return _mapping(properties)
+    return _mapping(option_schemas)
 
 
 def _mapping(
-    properties: Mapping[str, Any], *required: str, custom: bool = False, **keywords: object
+    properties: Mapping[str, Any], *required_keys: str, custom: bool = False, **keywords: object
 ) -> dict[str, Any]:
     """Return the JSON Schema of a mapping without other keys; custom: but keys for anchors."""
-    shape = {**keywords, "type": "object"}
-    shape |= {"required": [*required]} if required else {}
-    shape |= {"properties": properties}
-    shape |= {"patternProperties": {"^x-": True}} if custom else {}
-    return {**shape, "additionalProperties": False}
+    mapping_schema = {**keywords, "type": "object"}
+    mapping_schema |= {"required": [*required_keys]} if required_keys else {}
+    mapping_schema |= {"properties": properties}
+    mapping_schema |= {"patternProperties": {"^x-": True}} if custom else {}
+    return {**mapping_schema, "additionalProperties": False}
 
 
-def _schema(kind: object, opt: Opt) -> dict[str, Any]:
+def _schema(value_type: object, opt: Opt) -> dict[str, Any]:
     """Return the JSON Schema of the values of a type."""
-    kinds = union_types(kind)
-    origin = get_origin(kind)
-    if len(kinds) != 1:
-        return {"anyOf": [_schema(member, opt) for member in kinds]}
-    if kinds != (kind,):
-        return _schema(kinds[0], opt)
+    member_types = union_types(value_type)
+    origin = get_origin(value_type)
+    if len(member_types) != 1:
+        return {"anyOf": [_schema(member_type, opt) for member_type in member_types]}
+    if member_types != (value_type,):
+        return _schema(member_types[0], opt)
     if origin is Literal:
-        return {"enum": list(get_args(kind))}
-    if kind in (int, float):
+        return {"enum": list(get_args(value_type))}
+    if value_type in (int, float):
         bounds = {
             "minimum": opt.minimum,
             "maximum": opt.maximum,
             "exclusiveMinimum": opt.above,
             "exclusiveMaximum": opt.below,
         }
-        limits = {key: bound for key, bound in bounds.items() if bound is not None}
-        return {"type": "integer" if kind is int else "number", **limits}
-    if kind in (str, bool):
-        return {"type": "string" if kind is str else "boolean"}
-    arguments = get_args(kind)
+        set_bounds = {keyword: bound for keyword, bound in bounds.items() if bound is not None}
+        return {"type": "integer" if value_type is int else "number", **set_bounds}
+    if value_type in (str, bool):
+        return {"type": "string" if value_type is str else "boolean"}
+    type_arguments = get_args(value_type)
     if origin is not None and issubclass(origin, Mapping):
-        return {"type": "object", "additionalProperties": _schema(arguments[1], opt)}
-    if origin is tuple and arguments[-1] is not Ellipsis:
-        size = len(arguments)
-        shape = _schema(arguments[0], opt)
-        return {"type": "array", "items": shape, "minItems": size, "maxItems": size}
+        return {"type": "object", "additionalProperties": _schema(type_arguments[1], opt)}
+    if origin is tuple and type_arguments[-1] is not Ellipsis:
+        element_count = len(type_arguments)
+        element_schema = _schema(type_arguments[0], opt)
+        return {
+            "type": "array",
+            "items": element_schema,
+            "minItems": element_count,
+            "maxItems": element_count,
+        }
     if origin is not None:
-        return {"type": "array", "items": _schema(arguments[0], opt)}
+        return {"type": "array", "items": _schema(type_arguments[0], opt)}
     return {}

@@ -45,13 +45,15 @@ class JoinedFile:
         """The column of its ids; `row` where rows are joined by their numbers."""
         return self.columns.id or JOIN_ROWS
 
-    def model(self, model: ModelColumns, alone: bool, name_counts: Counter[str]) -> ModelColumns:
+    def model(
+        self, model: ModelColumns, one_per_file: bool, name_counts: Counter[str]
+    ) -> ModelColumns:
         """Return a model, renamed for the joined table.
 
-        alone: one per file; name_counts: of the models of all files.
+        one_per_file: each file has one model. name_counts: of the models of all files.
         """
         name = QUALIFIED_NAME.format(self.name, model.name)
-        if len(self.columns.models) == 1 and (self.is_named or alone):
+        if len(self.columns.models) == 1 and (self.is_named or one_per_file):
             name = self.name
         elif not self.is_named and name_counts[model.name] == 1:
             name = model.name
@@ -62,30 +64,32 @@ class JoinedFile:
 
 def file_stem(name: str) -> str:
     """Return the file name without the suffixes of its format."""
-    for ending in (".gz", ".zst", ".zstd"):
-        name = name.removesuffix(ending)
-    first, dot, _ = name.rpartition(".")
-    return first if dot and first else name.strip("<>")
+    for suffix in (".gz", ".zst", ".zstd"):
+        name = name.removesuffix(suffix)
+    stem, dot, _suffix = name.rpartition(".")
+    return stem if dot and stem else name.strip("<>")
 
 
-def refuse_unjoinable(files: Sequence[tuple[str | None, TableFile]], roles: InputOptions) -> None:
+def refuse_unjoinable(
+    files: Sequence[tuple[str | None, TableFile]], input_options: InputOptions
+) -> None:
     """Raise for files and options that cannot be joined, before anything is read."""
     if len(files) < 2:
         message = f"{OPTION}--join{END} needs several files, but only one is given"
         raise bad_option(message, "name all files: new=FILE old=FILE")
-    if roles.id not in (None, roles.join):
+    if input_options.id not in (None, input_options.join):
         raise bad_option(
-            f"{OPTION}--join{END} '{roles.join}' and {OPTION}--id '{roles.id}'{END} both name the "
-            "rows",
+            f"{OPTION}--join{END} '{input_options.join}' and "
+            f"{OPTION}--id '{input_options.id}'{END} both name the rows",
             f"leave {OPTION}--id{END} out",
         )
-    if roles.run is not None:
-        option = "--run-files" if roles.run == FILE_NAME else "--run"
+    if input_options.run is not None:
+        option = "--run-files" if input_options.run == FILE_NAME else "--run"
         raise bad_option(f"{OPTION}{option}{END} and {OPTION}--join{END} cannot be combined")
-    if roles.layout in ("long", "counts"):
+    if input_options.layout in ("long", "counts"):
         raise bad_option(
             f"{OPTION}--join{END} needs files with one row per id, not "
-            f"{OPTION}--layout {roles.layout}{END}"
+            f"{OPTION}--layout {input_options.layout}{END}"
         )
 
 
@@ -94,90 +98,105 @@ def find_keys(files: Sequence[TableFile], join: str) -> list[str | None]:
 
     join: a column of all files, `A+B` of which each file has one, or `row`.
     """
-    columns = {name for file in files for name in file.columns}
-    if join == JOIN_ROWS and join not in columns:
+    all_columns = {name for file in files for name in file.columns}
+    if join == JOIN_ROWS and join not in all_columns:
         return [None for _ in files]
-    choices = [join] if join in columns else join.split("+")
-    keys: list[str | None] = []
+    key_names = [join] if join in all_columns else join.split("+")
+    key_columns: list[str | None] = []
     for file in files:
-        present = [name for name in choices if name in file.columns]
-        if not present:
+        file_keys = [name for name in key_names if name in file.columns]
+        if not file_keys:
             raise unknown_column_error(file.name, join, file.columns)
-        if len(present) > 1:
+        if len(file_keys) > 1:
             message = (
                 f"{OPTION}--join{END} '{join}' names two columns of {file.name}: "
-                f"{list_names(present)}"
+                f"{list_names(file_keys)}"
             )
             raise bad_option(message, "name one column of each file")
-        keys.append(present[0])
-    return keys
+        key_columns.append(file_keys[0])
+    return key_columns
 
 
-def refuse_equal_names(parts: Sequence[JoinedFile], models: Sequence[str]) -> None:
+def refuse_equal_names(joined_files: Sequence[JoinedFile], model_names: Sequence[str]) -> None:
     """Raise for two models, or two columns, that would have the same name."""
-    shared = {str(parts[0].columns.id), *(part.columns.truth for part in parts)} - {""}
-    columns = Counter[str]()
-    for part in parts:
+    shared_names = {
+        str(joined_files[0].columns.id),
+        *(joined_file.columns.truth for joined_file in joined_files),
+    } - {""}
+    column_counts = Counter[str]()
+    for joined_file in joined_files:
         model_columns = {
-            name for model in part.columns.models for name in (*model.columns, model.label_column)
+            name
+            for model in joined_file.columns.models
+            for name in (*model.columns, model.label_column)
         }
-        columns.update(part.names[name] for name in model_columns if name is not None)
-        shared |= {full for name, full in part.names.items() if name not in model_columns}
-    columns.update(shared)
-    for kind, name_counts in (("models", Counter(models)), ("columns", columns)):
-        repeated = [name for name, count in name_counts.items() if count > 1]
-        if repeated:
+        column_counts.update(joined_file.names[name] for name in model_columns if name is not None)
+        shared_names |= {
+            full_name for name, full_name in joined_file.names.items() if name not in model_columns
+        }
+    column_counts.update(shared_names)
+    for noun, name_counts in (("models", Counter(model_names)), ("columns", column_counts)):
+        repeated_names = [name for name, count in name_counts.items() if count > 1]
+        if repeated_names:
             hint = "give the files different names: new=FILE old=FILE"
-            raise bad_option(f"two {kind} would have the name {list_names(repeated)}", hint)
+            raise bad_option(f"two {noun} would have the name {list_names(repeated_names)}", hint)
 
 
 def find_lone_truth(
     profiles: Mapping[str, ColumnProfile],
     file_name: str,
-    key: str | None,
-    roles: InputOptions,
-    used: set[str],
+    id_column: str | None,
+    input_options: InputOptions,
+    used_columns: set[str],
 ) -> str | None:
     """Return the truth column of a file without models, of ids, truth and texts; else None.
 
-    Properties of the rows by their names, such as ages, are like texts. key: its column of ids.
+    Properties of the rows by their names, such as ages, are like texts. id_column: of the file.
+    used_columns: those with another role.
     """
-    used_names = {key, *used}
-    free = {
+    excluded_names = {id_column, *used_columns}
+    free_profiles = {
         name: profile
         for name, profile in profiles.items()
-        if not {name, QUALIFIED_NAME.format(file_name, name)} & used_names
+        if not {name, QUALIFIED_NAME.format(file_name, name)} & excluded_names
     }
-    truth = named_truth(free, roles)
-    if truth is None or truth not in free:
+    truth_column = named_truth(free_profiles, input_options)
+    if truth_column is None or truth_column not in free_profiles:
         return None
-    classes = known_labels(free[truth].texts, roles)
-    others = (
+    classes = known_labels(free_profiles[truth_column].texts, input_options)
+    other_profiles = (
         profile
-        for name, profile in free.items()
-        if name != truth and not tags_of(name) & {"covariate", "date"}
+        for name, profile in free_profiles.items()
+        if name != truth_column and not tags_of(name) & {"covariate", "date"}
     )
-    kinds = {kind_of_cells(profile, classes) for profile in others}
-    return truth if kinds <= {"text", "empty"} else None
+    cell_kinds = {kind_of_cells(profile, classes) for profile in other_profiles}
+    return truth_column if cell_kinds <= {"text", "empty"} else None
 
 
 def joined_profiles(
-    parts: Sequence[JoinedFile], columns: Iterable[str], truth: str
+    joined_files: Sequence[JoinedFile], columns: Iterable[str], truth_column: str
 ) -> dict[str, ColumnProfile]:
-    """Return the profile of each column of the joined table; that of truth from all files."""
+    """Return the profile of each column of the joined table; that of truth from all files.
+
+    columns: of the joined table; its row numbers have no profile.
+    """
     profiles: dict[str, ColumnProfile] = {}
-    for part in reversed(parts):
-        for name, column_profile in part.profiles.items():
-            profiles[part.names.get(name, name)] = column_profile
-    truths = [part.profiles[part.columns.truth] for part in parts if part.columns.truth]
-    profiles[truth] = replace(
-        truths[0], texts=frozenset().union(*(profile.texts for profile in truths))
+    for joined_file in reversed(joined_files):
+        for name, column_profile in joined_file.profiles.items():
+            profiles[joined_file.names.get(name, name)] = column_profile
+    truth_profiles = [
+        joined_file.profiles[joined_file.columns.truth]
+        for joined_file in joined_files
+        if joined_file.columns.truth
+    ]
+    profiles[truth_column] = replace(
+        truth_profiles[0], texts=frozenset().union(*(profile.texts for profile in truth_profiles))
     )
-    return {name: profiles[name] for name in columns if name in profiles}  # but numbers of rows
+    return {name: profiles[name] for name in columns if name in profiles}
 
 
 ID, ROW = "__clfeval_id", "__clfeval_row"
-EXACT = 2**53  # below it whole numbers in a column of floats are exact
+EXACT_BELOW = 2**53  # below it whole numbers in a column of floats are exact
 MISSING = f"fill in the cells, or add {OPTION}--missing drop{END} to drop these rows"
 
 
@@ -199,81 +218,91 @@ class AlignedRows:
 class _Problems:
     """Problems (the first of each kind) with totals by code.
 
-    differing: rows whose truths differ; drop: missing values are none.
+    truths_differ: whether the truths of each row differ. drop_missing: missing values are none.
     """
 
-    drop: bool
+    drop_missing: bool
     problems: list[Problem] = field(default_factory=list)
     totals: Counter[str] = field(default_factory=Counter)
-    differing: pl.Series | None = None
+    truths_differ: pl.Series | None = None
 
-    def add(self, code: str, file: str, column: str, rows: pl.DataFrame) -> None:
-        """Add a problem for each row of a frame of row numbers and messages, in its order."""
-        if rows.height and not (self.drop and code == "missing-value"):
-            self.totals[code] += rows.height
-            for row, message in rows.head(MAX_PROBLEMS).iter_rows():
+    def add(self, code: str, file: str, column: str, problem_rows: pl.DataFrame) -> None:
+        """Add a problem for each row of `problem_rows`: its number and a message."""
+        if problem_rows.height and not (self.drop_missing and code == "missing-value"):
+            self.totals[code] += problem_rows.height
+            for row, message in problem_rows.head(MAX_PROBLEMS).iter_rows():
                 self.problems.append(Problem(message, code, file, row, column))
 
-    def check(self, hints: Mapping[str, str]) -> None:
-        """Raise DataError if there are problems; hints: by the code of the first."""
+    def check(self, hints_by_code: Mapping[str, str]) -> None:
+        """Raise DataError if there are problems, with the hint on the code of the first."""
         if self.problems:
-            hint = hints[self.problems[0].code]
+            hint = hints_by_code[self.problems[0].code]
             raise DataError(self.problems[:MAX_PROBLEMS], hint=hint, totals=self.totals)
 
 
-def align_rows(sides: Sequence[JoinedFile], *, drop: bool) -> AlignedRows:
+def align_rows(joined_files: Sequence[JoinedFile], *, drop_missing: bool) -> AlignedRows:
     """Join the rows of files on their ids, or their numbers; DataError with all mismatches.
 
-    drop: exclude ids missing in some file. The result is sorted by id.
+    drop_missing: exclude ids missing in some file. The result is sorted by id.
     """
-    frames = _with_common_id_type([_read_file(side) for side in sides])
-    if sides[0].columns.id is None:
-        _check_equal_numbers_of_rows(sides, frames)
-    problems = _Problems(drop)
-    for side, frame in zip(sides, frames, strict=True):
-        rows = frame.filter(pl.col(ID).is_null()).select(ROW, what=pl.lit("missing"))
-        problems.add("missing-value", side.file.name, side.id, rows)
+    frames = _with_common_id_type([_read_file(joined_file) for joined_file in joined_files])
+    if joined_files[0].columns.id is None:
+        _check_equal_numbers_of_rows(joined_files, frames)
+    problems = _Problems(drop_missing)
+    for joined_file, frame in zip(joined_files, frames, strict=True):
+        rows_without_id = frame.filter(pl.col(ID).is_null()).select(ROW, message=pl.lit("missing"))
+        problems.add("missing-value", joined_file.file.name, joined_file.id, rows_without_id)
     problems.check({"missing-value": MISSING})
-    nameless = sum(frame[ID].null_count() for frame in frames)
+    nameless_count = sum(frame[ID].null_count() for frame in frames)
     frames = [_order_by_id(frame.filter(pl.col(ID).is_not_null())) for frame in frames]
-    for side, frame in zip(sides, frames, strict=True):
-        again = frame[ID] == frame[ID].shift()
-        if again.any():
-            twice = frame.filter(pl.col(ID).is_in(frame.filter(again)[ID].implode()))
-            first = pl.col(ROW).min().over(ID)
-            message = pl.format("'{}' is already in {}:{}", ID, pl.lit(side.file.name), first)
-            rows = twice.select(ROW, what=message, later=pl.col(ROW) != first).sort(ROW)
-            problems.add(
-                "duplicate-id", side.file.name, side.id, rows.filter("later").drop("later")
-            )
+    for joined_file, frame in zip(joined_files, frames, strict=True):
+        is_repetition = frame[ID] == frame[ID].shift()
+        if is_repetition.any():
+            repeated_ids = frame.filter(is_repetition)[ID]
+            later_rows = _later_rows(joined_file.file.name, frame, repeated_ids)
+            problems.add("duplicate-id", joined_file.file.name, joined_file.id, later_rows)
     problems.check({"duplicate-id": "each id must occur once in each file"})
-    lost = 0
+    lost_count = 0
     if not all(frame[ID].equals(frames[0][ID]) for frame in frames[1:]):
-        common = frames[0][ID]
+        common_ids = frames[0][ID]
         for frame in frames[1:]:
-            common = common.filter(common.is_in(frame[ID].implode()))
-        if not (drop and len(common)):
-            raise _unequal_ids_error(sides, frames, bool(len(common)))
-        lost = pl.concat([frame[ID] for frame in frames]).n_unique() - len(common)
-        frames = [frame.filter(pl.col(ID).is_in(common.implode())) for frame in frames]
-    return replace(_merge_columns(sides, frames, drop=drop), lost=lost, nameless=nameless)
+            common_ids = common_ids.filter(common_ids.is_in(frame[ID].implode()))
+        has_common_ids = bool(len(common_ids))
+        if not (drop_missing and has_common_ids):
+            raise _unequal_ids_error(joined_files, frames, has_common_ids=has_common_ids)
+        lost_count = pl.concat([frame[ID] for frame in frames]).n_unique() - len(common_ids)
+        frames = [frame.filter(pl.col(ID).is_in(common_ids.implode())) for frame in frames]
+    merged = _merge_columns(joined_files, frames, drop_missing=drop_missing)
+    return replace(merged, lost=lost_count, nameless=nameless_count)
+
+
+def _later_rows(file: str, frame: pl.DataFrame, repeated_ids: pl.Series) -> pl.DataFrame:
+    """Return number and message of each row whose id an earlier row of the file has."""
+    first_row = pl.col(ROW).min().over(ID)
+    message = pl.format("'{}' is already in {}:{}", ID, pl.lit(file), first_row)
+    rows = (
+        frame.filter(pl.col(ID).is_in(repeated_ids.implode()))
+        .select(ROW, message=message, is_later=pl.col(ROW) != first_row)
+        .sort(ROW)
+    )
+    return rows.filter("is_later").drop("is_later")
 
 
 def _check_equal_numbers_of_rows(
-    sides: Sequence[JoinedFile], frames: Sequence[pl.DataFrame]
+    joined_files: Sequence[JoinedFile], frames: Sequence[pl.DataFrame]
 ) -> None:
     """Raise DataError for files of different lengths, whose rows are joined by their numbers."""
-    rows = frames[0].height
-    for side, frame in zip(sides, frames, strict=True):
-        if frame.height != rows:
-            message = f"{frame.height:,} rows, but {sides[0].file.name} has {rows:,}"
+    row_count = frames[0].height
+    for joined_file, frame in zip(joined_files, frames, strict=True):
+        if frame.height != row_count:
+            message = f"{frame.height:,} rows, but {joined_files[0].file.name} has {row_count:,}"
             hint = "rows are joined by number; name the rows in each file, and join on the names"
-            raise DataError.new(message, "unequal-ids", side.file.name, hint=hint)
+            raise DataError.new(message, "unequal-ids", joined_file.file.name, hint=hint)
 
 
-def _read_file(side: JoinedFile) -> pl.DataFrame:
+def _read_file(joined_file: JoinedFile) -> pl.DataFrame:
     """Read the used columns of a file with the number of each row, without blank lines."""
-    file, columns = side.file, side.columns
+    file, columns = joined_file.file, joined_file.columns
     readings: dict[str, CellReading] = columns.readings("plain")
     readings |= {
         model.label_column: columns.label(columns.truth)
@@ -281,10 +310,10 @@ def _read_file(side: JoinedFile) -> pl.DataFrame:
         if model.label_column
     }
     try:
-        return _read_with_row_numbers(side, readings)
+        return _read_with_row_numbers(joined_file, readings)
     except engine_errors():  # some cell is not a number: read as text, it is reported later
         try:
-            return _read_with_row_numbers(side, dict.fromkeys(readings, "text"))
+            return _read_with_row_numbers(joined_file, dict.fromkeys(readings, "text"))
         except engine_errors() as error:
             if file.source is None:
                 raise unreadable_frame_error(file.name, error) from error
@@ -293,29 +322,34 @@ def _read_file(side: JoinedFile) -> pl.DataFrame:
             raise unreadable_error(file.name, file.source.format, error) from error
 
 
-def _read_with_row_numbers(side: JoinedFile, readings: Mapping[str, CellReading]) -> pl.DataFrame:
-    """Read columns, ids as ID and row numbers as ROW (the header is row 1)."""
-    file = side.file
-    key = side.columns.id
-    column_readings: dict[str, CellReading] = dict(readings)
-    if key is not None:
-        column_readings[key] = readings.get(key, "text")
+def _read_with_row_numbers(
+    joined_file: JoinedFile, readings: Mapping[str, CellReading]
+) -> pl.DataFrame:
+    """Read columns, ids as ID and row numbers as ROW (the header is row 1).
+
+    readings: of the columns; the one of ids is read as text if it is not among them.
+    """
+    file = joined_file.file
+    id_column = joined_file.columns.id
+    all_readings: dict[str, CellReading] = dict(readings)
+    if id_column is not None:
+        all_readings[id_column] = readings.get(id_column, "text")
     if file.numbered:
-        column_readings[ROW] = "integer"
-    frame = in_polars(scan(file, column_readings, null_values=side.columns.null_values))
+        all_readings[ROW] = "integer"
+    frame = in_polars(scan(file, all_readings, null_values=joined_file.columns.null_values))
     if not file.numbered:
         frame = frame.with_row_index(ROW, offset=file.head.header_row + 1 if file.head else 1)
-    if key is not None:
-        frame = frame.with_columns(pl.col(key).alias(ID))
+    if id_column is not None:
+        frame = frame.with_columns(pl.col(id_column).alias(ID))
     if file.head is not None:
-        frame = frame.filter(~pl.all_horizontal(pl.col(name).is_null() for name in column_readings))
-    if key is None:
+        frame = frame.filter(~pl.all_horizontal(pl.col(name).is_null() for name in all_readings))
+    if id_column is None:
         frame = frame.with_row_index(ID, offset=1)
     numbered_rows = frame.select(ROW, ID, *readings).collect(engine="streaming")
     ids = numbered_rows[ID]
     if ids.dtype.is_nested() or ids.dtype == pl.Binary:
         message = f"holds {ids.dtype}, not single values"
-        raise DataError.new(message, "bad-type", file.name, None, side.id)
+        raise DataError.new(message, "bad-type", file.name, None, joined_file.id)
     return (
         numbered_rows.with_columns(pl.col(ID).fill_nan(None))
         if ids.dtype.is_float()
@@ -326,25 +360,25 @@ def _read_with_row_numbers(side: JoinedFile, readings: Mapping[str, CellReading]
 def _with_common_id_type(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
     """Return the frames with ids of one type: integers if all are, else text as written."""
     integer_ids = [_integer_ids(frame[ID]) for frame in frames]
-    kind = pl.String if any(ids is None for ids in integer_ids) else pl.Int64
+    common_type = pl.String if any(ids is None for ids in integer_ids) else pl.Int64
     return [
-        frame.with_columns((frame[ID] if ids is None else ids).cast(kind).alias(ID))
+        frame.with_columns((frame[ID] if ids is None else ids).cast(common_type).alias(ID))
         for frame, ids in zip(frames, integer_ids, strict=True)
     ]
 
 
 def _integer_ids(ids: pl.Series) -> pl.Series | None:
     """Return ids as integers; None if some are written differently."""
-    kind = ids.dtype
-    if not (kind.is_integer() or kind.is_float() or kind == pl.String):
+    dtype = ids.dtype
+    if not (dtype.is_integer() or dtype.is_float() or dtype == pl.String):
         return None
-    if kind.is_float() and not ((ids == ids.round()) & (ids.abs() < EXACT)).all():
+    if dtype.is_float() and not ((ids == ids.round()) & (ids.abs() < EXACT_BELOW)).all():
         return None
-    numbers = ids.cast(pl.Int64, strict=False)
-    if numbers.null_count() != ids.null_count():
+    integers = ids.cast(pl.Int64, strict=False)
+    if integers.null_count() != ids.null_count():
         return None
-    is_equal = kind != pl.String or bool((numbers.cast(pl.String) == ids).all())
-    return numbers if is_equal else None
+    is_same_text = dtype != pl.String or bool((integers.cast(pl.String) == ids).all())
+    return integers if is_same_text else None
 
 
 def _order_by_id(frame: pl.DataFrame) -> pl.DataFrame:
@@ -352,119 +386,129 @@ def _order_by_id(frame: pl.DataFrame) -> pl.DataFrame:
     if frame[ID].dtype != pl.String:
         return frame.sort(ID, ROW)
     hashes = frame[ID].hash()
-    order = hashes.arg_sort()
-    ordered = hashes[order]
-    if (ordered == ordered.shift()).any():
+    row_order = hashes.arg_sort()
+    sorted_hashes = hashes[row_order]
+    if (sorted_hashes == sorted_hashes.shift()).any():  # equal ids, or different ones by chance
         return frame.sort(hashes, ID, ROW)
-    return frame[order]
+    return frame[row_order]
 
 
 def _unequal_ids_error(
-    files: Sequence[JoinedFile], frames: Sequence[pl.DataFrame], has_shared: bool
+    joined_files: Sequence[JoinedFile], frames: Sequence[pl.DataFrame], has_common_ids: bool
 ) -> DataError:
-    """Build the error of ids missing in some file; has_shared: other ids occur in all files."""
+    """Build the error of ids missing in some file; has_common_ids: other ids are in all files."""
     problems: list[Problem] = []
     spelling_hint = None
-    for file, frame in zip(files, frames, strict=True):
-        for second_file, second_frame in zip(files, frames, strict=True):
-            lacking = frame.filter(~pl.col(ID).is_in(second_frame[ID].implode())).sort(ROW)
-            if not lacking.height:
+    for joined_file, frame in zip(joined_files, frames, strict=True):
+        for other_file, other_frame in zip(joined_files, frames, strict=True):
+            lacking_rows = frame.filter(~pl.col(ID).is_in(other_frame[ID].implode())).sort(ROW)
+            if not lacking_rows.height:
                 continue
-            row, key = lacking.select(ROW, ID).row(0)
-            further = lacking.height - 1
-            ids = f"'{key}' and {further:,} more of" if further else f"'{key}', one of"
-            message = (
-                f"{ids} {frame.height:,} ids{' are' if further else ', is'} not among the "
-                f"{second_frame.height:,} ids of {second_file.file.name}"
+            row, first_id = lacking_rows.select(ROW, ID).row(0)
+            further_count = lacking_rows.height - 1
+            ids_text = f"'{first_id}', one of {frame.height:,} ids, is"
+            if further_count:
+                ids_text = f"'{first_id}' and {further_count:,} more of {frame.height:,} ids are"
+            other_ids_text = f"the {other_frame.height:,} ids of {other_file.file.name}"
+            message = f"{ids_text} not among {other_ids_text}"
+            problems.append(
+                Problem(message, "unequal-ids", joined_file.file.name, row, joined_file.id)
             )
-            problems.append(Problem(message, "unequal-ids", file.file.name, row, file.id))
             spelling_hint = spelling_hint or _similar_id_hint(
-                lacking[ID], second_frame, second_file.file.name
+                lacking_rows[ID], other_frame, other_file.file.name
             )
     hint = f"add {OPTION}--missing drop{END} to drop ids that are not in all files"
-    if not has_shared:
-        hint = f"no id is in all files: is '{files[0].id}' the id column of each?"
+    if not has_common_ids:
+        hint = f"no id is in all files: is '{joined_files[0].id}' the id column of each?"
     return DataError(problems, hint=spelling_hint or hint)
 
 
-def _similar_id_hint(ids: pl.Series, second_frame: pl.DataFrame, file: str) -> str | None:
+def _similar_id_hint(ids: pl.Series, other_frame: pl.DataFrame, other_file: str) -> str | None:
     """Return the hint on an id that another file spells differently, if it does."""
     if ids.dtype != pl.String:
         return None
-    ways = (
-        pl.col(ID).cast(pl.Float64, strict=False),
-        pl.col(ID).str.strip_chars().str.to_lowercase(),
-    )
-    for plain in ways:
-        first_ids = ids.to_frame().select(ID, plain=plain).drop_nulls()
-        second_ids = second_frame.select(ROW, plain=plain, second_id=ID).drop_nulls()
-        pairs = first_ids.join(second_ids, on="plain")
-        differing = pairs.filter(pl.col(ID) != pl.col("second_id")).sort(ROW)
-        if differing.height:
-            first_id, second_id, row = differing.select(ID, "second_id", ROW).row(0)
+    as_number = pl.col(ID).cast(pl.Float64, strict=False)
+    in_lower_case = pl.col(ID).str.strip_chars().str.to_lowercase()
+    for normalised_id in (as_number, in_lower_case):
+        first_ids = ids.to_frame().select(ID, normalised=normalised_id).drop_nulls()
+        other_ids = other_frame.select(ROW, normalised=normalised_id, other_id=ID).drop_nulls()
+        pairs = first_ids.join(other_ids, on="normalised")
+        differing_pairs = pairs.filter(pl.col(ID) != pl.col("other_id")).sort(ROW)
+        if differing_pairs.height:
+            first_id, other_id, row = differing_pairs.select(ID, "other_id", ROW).row(0)
             return (
-                f"ids are compared as text: write '{first_id}' and '{second_id}' ({file}:{row}) "
-                "the same way in all files"
+                f"ids are compared as text: write '{first_id}' and '{other_id}' "
+                f"({other_file}:{row}) the same way in all files"
             )
     return None
 
 
 def _merge_columns(
-    sides: Sequence[JoinedFile], frames: Sequence[pl.DataFrame], *, drop: bool
+    joined_files: Sequence[JoinedFile], frames: Sequence[pl.DataFrame], *, drop_missing: bool
 ) -> AlignedRows:
     """Put the columns next to one another; values given by several files have to agree."""
-    key = sides[0].id
-    truth = next(side.columns.truth for side in sides if side.columns.truth)
-    table = {key: frames[0][ID].alias(key)}
-    sources = {key: (0, key)}
-    problems = _Problems(drop)
-    for i, (side, frame) in enumerate(zip(sides, frames, strict=True)):
-        for name in _merged_names(side):
-            is_truth = name == side.columns.truth
-            target = truth if is_truth else side.names[name]
-            if target not in table:
-                table[target] = frame[name].alias(target)
-                sources[target] = (i, name)
+    id_name = joined_files[0].id
+    truth_column = next(
+        joined_file.columns.truth for joined_file in joined_files if joined_file.columns.truth
+    )
+    merged_columns = {id_name: frames[0][ID].alias(id_name)}
+    sources = {id_name: (0, id_name)}
+    problems = _Problems(drop_missing)
+    for file_index, (joined_file, frame) in enumerate(zip(joined_files, frames, strict=True)):
+        for name in _merged_names(joined_file):
+            is_truth = name == joined_file.columns.truth
+            merged_name = truth_column if is_truth else joined_file.names[name]
+            if merged_name not in merged_columns:
+                merged_columns[merged_name] = frame[name].alias(merged_name)
+                sources[merged_name] = (file_index, name)
                 continue
-            j, first_name = sources[target]
-            cells = {
+            first_index, first_name = sources[merged_name]
+            compared_cells = {
                 ID: frame[ID],
-                "first": frames[j][ROW],
+                "earlier_row": frames[first_index][ROW],
                 ROW: frame[ROW],
-                "a": frames[j][first_name],
-                "b": frame[name],
+                "earlier": frames[first_index][first_name],
+                "current": frame[name],
             }
             _compare(
                 problems,
-                pl.DataFrame(cells),
-                (side.file.name, sides[j].file.name),
+                pl.DataFrame(compared_cells),
+                (joined_file.file.name, joined_files[first_index].file.name),
                 name,
                 is_truth=is_truth,
             )
             if is_truth and frame[name].null_count():  # such rows are dropped, or refused
-                filled = pl.when(frame[name].is_not_null()).then(table[target]).alias(target)
-                table[target] = pl.select(filled).to_series()
+                known_truth = (
+                    pl.when(frame[name].is_not_null())
+                    .then(merged_columns[merged_name])
+                    .alias(merged_name)
+                )
+                merged_columns[merged_name] = pl.select(known_truth).to_series()
     problems.check(_conflict_hints(problems, frames[0].height))
-    return AlignedRows(pl.DataFrame([*table.values()]), _place_finder(sides, frames, sources))
+    return AlignedRows(
+        pl.DataFrame([*merged_columns.values()]), _place_finder(joined_files, frames, sources)
+    )
 
 
-def _merged_names(side: JoinedFile) -> list[str]:
+def _merged_names(joined_file: JoinedFile) -> list[str]:
     """Return the columns of a file that go into the joined table, each once."""
-    models = [
+    model_columns = [
         name
-        for model in side.columns.models
+        for model in joined_file.columns.models
         for name in (*model.columns, model.label_column)
         if name
     ]
-    return list(dict.fromkeys((*side.columns.constants, *models)))
+    return list(dict.fromkeys((*joined_file.columns.constants, *model_columns)))
 
 
 def _conflict_hints(problems: _Problems, n: int) -> dict[str, str]:
     """Return the hint for each kind of problem, of n ids."""
-    different = 0 if problems.differing is None else int(problems.differing.sum())
+    different_count = 0 if problems.truths_differ is None else int(problems.truths_differ.sum())
     truth_hint = "no id has the same truth in all files: are the labels written the same way?"
-    if different < n:
-        truth_hint = f"{different:,} of {n:,} ids have a different truth: correct the wrong file"
+    if different_count < n:
+        truth_hint = (
+            f"{different_count:,} of {n:,} ids have a different truth: correct the wrong file"
+        )
     return {
         "missing-value": MISSING,
         "conflicting-truth": truth_hint,
@@ -474,53 +518,65 @@ def _conflict_hints(problems: _Problems, n: int) -> dict[str, str]:
 
 
 def _place_finder(
-    sides: Sequence[JoinedFile],
+    joined_files: Sequence[JoinedFile],
     frames: Sequence[pl.DataFrame],
     sources: Mapping[str, tuple[int, str]],
 ) -> Callable[[int | None, str | None], tuple[str, int | None, str | None] | None]:
     """Return the function from a row and column of the joined table to file, row and column.
 
-    sources: file and name of each column.
+    sources: the index of the file, and the name there, of each joined column.
     """
-    rows = [frame[ROW] for frame in frames]
+    row_numbers = [frame[ROW] for frame in frames]
 
     def place(row: int | None, column: str | None) -> tuple[str, int | None, str | None] | None:
         if column not in sources:
             return None
-        k, name = sources[str(column)]
-        return sides[k].file.name, row and rows[k][row - 1], name
+        file_index, name = sources[str(column)]
+        file_row = row and row_numbers[file_index][row - 1]  # None of the whole column
+        return joined_files[file_index].file.name, file_row, name
 
     return place
 
 
 def _compare(
-    problems: _Problems, cells: pl.DataFrame, files: tuple[str, str], column: str, *, is_truth: bool
+    problems: _Problems,
+    cells: pl.DataFrame,
+    file_names: tuple[str, str],
+    column: str,
+    *,
+    is_truth: bool,
 ) -> None:
-    """Add the rows in which a column differs from that of an earlier file, given as b and a.
+    """Add the rows in which a column differs from that of an earlier file: `current`, `earlier`.
 
-    files: the name of the file and of the earlier one. A missing truth is no conflict.
+    file_names: of the file and of the earlier one. A missing truth is no conflict.
     """
-    a, b = cells["a"], cells["b"]
-    if a.dtype != b.dtype and not (a.dtype.is_numeric() and b.dtype.is_numeric()):
-        a = a.cast(pl.String)
-        b = b.cast(pl.String)
-    differs = a.ne_missing(b)
+    file_name, earlier_name = file_names
+    earlier_cells, current_cells = cells["earlier"], cells["current"]
+    are_numbers = earlier_cells.dtype.is_numeric() and current_cells.dtype.is_numeric()
+    if earlier_cells.dtype != current_cells.dtype and not are_numbers:
+        earlier_cells = earlier_cells.cast(pl.String)
+        current_cells = current_cells.cast(pl.String)
+    differs = earlier_cells.ne_missing(current_cells)
     if not differs.any():
         return
     if is_truth:
-        two_truths = differs & a.is_not_null() & b.is_not_null()
-        problems.differing = (
-            two_truths if problems.differing is None else problems.differing | two_truths
+        truths_differ = differs & earlier_cells.is_not_null() & current_cells.is_not_null()
+        problems.truths_differ = (
+            truths_differ
+            if problems.truths_differ is None
+            else problems.truths_differ | truths_differ
         )
-    this_cell, earlier_cell = (
-        pl.when(cell.is_null()).then(pl.lit("missing")).otherwise(pl.format("'{}'", cell))
-        for cell in (b.cast(pl.String), a.cast(pl.String))
+    current_text, earlier_text = (
+        pl.when(texts.is_null()).then(pl.lit("missing")).otherwise(pl.format("'{}'", texts))
+        for texts in (current_cells.cast(pl.String), earlier_cells.cast(pl.String))
     )
+    earlier_place = (pl.lit(earlier_name), "earlier_row")
     message = pl.format(
-        "{} for id '{}', but {} in {}:{}", this_cell, ID, earlier_cell, pl.lit(files[1]), "first"
+        "{} for id '{}', but {} in {}:{}", current_text, ID, earlier_text, *earlier_place
     )
-    rows = cells.select(ROW, what=message, lacking=(a.is_null() | b.is_null()) & is_truth)
-    rows = rows.filter(differs).sort(ROW)
+    is_missing = (earlier_cells.is_null() | current_cells.is_null()) & is_truth
+    rows = cells.select(ROW, message=message, is_missing=is_missing).filter(differs).sort(ROW)
     code = "conflicting-truth" if is_truth else "conflicting-value"
-    problems.add(code, files[0], column, rows.filter(~pl.col("lacking")).drop("lacking"))
-    problems.add("missing-value", files[0], column, rows.filter("lacking").drop("lacking"))
+    conflicts = rows.filter(~pl.col("is_missing")).drop("is_missing")
+    problems.add(code, file_name, column, conflicts)
+    problems.add("missing-value", file_name, column, rows.filter("is_missing").drop("is_missing"))

@@ -112,11 +112,11 @@ class CalibratorFile:
 
     def to_json(self) -> str:
         """Return the file; numbers are the shortest that read back as the same."""
-        kind: dict[str, Any] = {"schema": SCHEMA, "positive": self.positive}
+        header: dict[str, Any] = {"schema": SCHEMA, "positive": self.positive}
         if self.classes:
-            kind = {"schema": CLASS_SCHEMA, "classes": list(self.classes)}
+            header = {"schema": CLASS_SCHEMA, "classes": list(self.classes)}
         document = {
-            **kind,
+            **header,
             "rows": self.rows,
             "calibrators": [
                 {
@@ -138,8 +138,8 @@ def _gain_record(gain: StoredGain | None) -> dict[str, Any]:
     """Return the verdict on a calibrator, the loss by which it was judged, and the gain."""
     if gain is None:
         return {"verdict": None, "loss": None, "gain": None}
-    numbers = {key: getattr(gain, key) for key in GAIN}
-    return {"verdict": gain.verdict, "loss": gain.loss, "gain": numbers}
+    gain_numbers = {key: getattr(gain, key) for key in GAIN}
+    return {"verdict": gain.verdict, "loss": gain.loss, "gain": gain_numbers}
 
 
 def _source(stored: StoredCalibrator) -> dict[str, Any]:
@@ -172,9 +172,9 @@ def read_calibrator_file(path: str) -> CalibratorFile:
     except OSError as error:
         message = f"cannot read the file of calibrators: {error.strerror}"
         is_missing = isinstance(error, FileNotFoundError)
-        files = os.listdir(os.path.dirname(path) or os.curdir) if is_missing else []
+        file_names = os.listdir(os.path.dirname(path) or os.curdir) if is_missing else []
         message = "no such file of calibrators" if is_missing else message
-        hint = suggestion(os.path.basename(path), files)
+        hint = suggestion(os.path.basename(path), file_names)
         raise DataError.new(message, "no-such-file", path, hint=hint) from error
     return read_calibrators(Path(path).name, content.decode("utf-8", errors="replace"))
 
@@ -193,11 +193,11 @@ def read_calibrators(name: str, text: str) -> CalibratorFile:
         classes = _read_classes(document) if schema == CLASS_SCHEMA else ()
         records = _cell(document, "calibrators", list, "")
         calibrators = [
-            _read_calibrator(record, f"calibrators[{position}]", classes)
-            for position, record in enumerate(records)
+            _read_calibrator(record, f"calibrators[{index}]", classes)
+            for index, record in enumerate(records)
         ]
-        models = [stored.model for stored in calibrators]
-        if len({*models}) < len(models):
+        model_names = [stored.model for stored in calibrators]
+        if len({*model_names}) < len(model_names):
             raise ValueError("calibrators: a model has several")
         positive = "" if classes else _cell(document, "positive", str, "")
         return CalibratorFile(positive, calibrators, _number(document, "rows", ""), name, classes)
@@ -206,21 +206,24 @@ def read_calibrators(name: str, text: str) -> CalibratorFile:
         raise DataError.new(message, "damaged-file", name, hint=SAVE_AGAIN) from error
 
 
-def _cell(record: object, key: str, kind: type, place: str) -> Any:
-    """Return the value of a key of an object; ValueError, with the place, for another type."""
-    location = f"{place}.{key}".lstrip(".")
+def _cell(record: object, key: str, expected_type: type, record_path: str) -> Any:
+    """Return the value of a key of an object; ValueError, with the place, for another type.
+
+    record_path: where the record is in the file, such as `calibrators[0]`; "" for the whole file.
+    """
+    location = f"{record_path}.{key}".lstrip(".")
     if not isinstance(record, Mapping):
-        raise ValueError(f"{place} is not an object")
+        raise ValueError(f"{record_path} is not an object")
     if key not in record:
         raise ValueError(f"{location} is missing")
-    if not isinstance(record[key], kind):
-        raise ValueError(f"{location} is not a {'text' if kind is str else 'list'}")
+    if not isinstance(record[key], expected_type):
+        raise ValueError(f"{location} is not a {'text' if expected_type is str else 'list'}")
     return record[key]
 
 
-def _number(record: Mapping[str, Any], key: str, place: str) -> float:
+def _number(record: Mapping[str, Any], key: str, record_path: str) -> float:
     """Return the finite number of a key; ValueError with the place."""
-    location = f"{place}.{key}".lstrip(".")
+    location = f"{record_path}.{key}".lstrip(".")
     if key not in record:
         raise ValueError(f"{location} is missing")
     number = record[key]
@@ -229,39 +232,39 @@ def _number(record: Mapping[str, Any], key: str, place: str) -> float:
     return float(number)
 
 
-def _pair(record: Mapping[str, Any], key: str, place: str) -> tuple[float, float]:
+def _pair(record: Mapping[str, Any], key: str, record_path: str) -> tuple[float, float]:
     """Return the two numbers of a key; ValueError with the place."""
-    location = f"{place}.{key}"
-    numbers = _cell(record, key, list, place)
+    location = f"{record_path}.{key}"
+    numbers = _cell(record, key, list, record_path)
     if len(numbers) != 2:
         raise ValueError(f"{location} is not a pair of numbers")
     first, second = (_number({location: number}, location, "") for number in numbers)
     return first, second
 
 
-def _pairs(record: Mapping[str, Any], key: str, place: str) -> list[tuple[float, float]]:
+def _pairs(record: Mapping[str, Any], key: str, record_path: str) -> list[tuple[float, float]]:
     """Return a list of pairs of numbers in 0 to 1; ValueError with the place."""
     pairs = list[tuple[float, float]]()
-    for position, pair in enumerate(_cell(record, key, list, place)):
-        location = f"{place}.{key}[{position}]"
+    for pair_index, pair in enumerate(_cell(record, key, list, record_path)):
+        location = f"{record_path}.{key}[{pair_index}]"
         if not isinstance(pair, list) or len(pair) != 2:
             raise ValueError(f"{location} is not a pair of numbers")
-        x, q = (_number({location: number}, location, "") for number in pair)
-        if not (0 <= x <= 1 and 0 <= q <= 1):
+        probability, recalibrated = (_number({location: number}, location, "") for number in pair)
+        if not (0 <= probability <= 1 and 0 <= recalibrated <= 1):
             raise ValueError(f"{location} is not in 0 to 1")
-        if pairs and not (x > pairs[-1][0] and q >= pairs[-1][1]):
+        if pairs and not (probability > pairs[-1][0] and recalibrated >= pairs[-1][1]):
             raise ValueError(f"{location} does not rise above the one before it")
-        pairs.append((x, q))
+        pairs.append((probability, recalibrated))
     if not pairs:
-        raise ValueError(f"{place}.{key} is empty")
+        raise ValueError(f"{record_path}.{key} is empty")
     return pairs
 
 
-def _texts(cells: Sequence[object], place: str) -> tuple[str, ...]:
+def _texts(cells: Sequence[object], list_path: str) -> tuple[str, ...]:
     """Return different texts; ValueError, with the place, for other cells."""
     texts = [cell for cell in cells if isinstance(cell, str)]
     if len(texts) < len(cells) or len({*texts}) < len(texts):
-        raise ValueError(f"{place} is not a list of different texts")
+        raise ValueError(f"{list_path} is not a list of different texts")
     return tuple(texts)
 
 
@@ -274,70 +277,72 @@ def _read_classes(document: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _read_calibrator(
-    record: Mapping[str, Any], place: str, classes: Sequence[str]
+    record: Mapping[str, Any], record_path: str, classes: Sequence[str]
 ) -> StoredCalibrator:
     """Return one calibrator of a file; ValueError, with the place, for what makes none."""
     model, method, digest = (
-        _cell(record, key, str, place) for key in ("model", "method", "digest")
+        _cell(record, key, str, record_path) for key in ("model", "method", "digest")
     )
-    low, high = _pair(record, "score_range", place)
+    low, high = _pair(record, "score_range", record_path)
     if not 0 <= low <= high <= 1:
-        raise ValueError(f"{place}.score_range is not a range within 0 to 1")
+        raise ValueError(f"{record_path}.score_range is not a range within 0 to 1")
     if classes:
-        columns = _read_columns(record, place, classes)
-        calibrator = _read_class_calibrator(record, place, classes)
+        columns = _read_columns(record, record_path, classes)
+        calibrator = _read_class_calibrator(record, record_path, classes)
         return StoredCalibrator(
             model,
             method,
             calibrator,
             (low, high),
             digest,
-            gain=_read_gain(record, place),
+            gain=_read_gain(record, record_path),
             columns=columns,
         )
-    scale = None if record.get("scale") is None else _pair(record, "scale", place)
+    scale = None if record.get("scale") is None else _pair(record, "scale", record_path)
     if scale is not None and not scale[1]:
-        raise ValueError(f"{place}.scale divides by 0")
-    gain = _read_gain(record, place)
+        raise ValueError(f"{record_path}.scale divides by 0")
+    gain = _read_gain(record, record_path)
     log_odds = record.get("log_odds", False)
     if not isinstance(log_odds, bool):
-        raise ValueError(f"{place}.log_odds is not true or false")
-    score_calibrator = _read_score_calibrator(record, place)
+        raise ValueError(f"{record_path}.log_odds is not true or false")
+    score_calibrator = _read_score_calibrator(record, record_path)
     return StoredCalibrator(
         model, method, score_calibrator, (low, high), digest, scale, gain, log_odds
     )
 
 
-def _read_gain(record: Mapping[str, Any], place: str) -> StoredGain | None:
+def _read_gain(record: Mapping[str, Any], record_path: str) -> StoredGain | None:
     """Return the gain of a calibrator, None without a verdict; ValueError with the place."""
     if record.get("verdict") is None:
         return None
-    for key, words in (("verdict", VERDICTS), ("loss", LOSS_TITLES)):
-        if _cell(record, key, str, place) not in words:
-            raise ValueError(f"{place}.{key} is none of {', '.join(words)}")
-    numbers = record.get("gain")
-    if not isinstance(numbers, Mapping):
-        raise ValueError(f"{place}.gain is not an object")
-    values = [_number(numbers, key, f"{place}.gain") for key in GAIN]
-    return StoredGain(record["verdict"], record["loss"], *values)
+    for key, known_words in (("verdict", VERDICTS), ("loss", LOSS_TITLES)):
+        if _cell(record, key, str, record_path) not in known_words:
+            raise ValueError(f"{record_path}.{key} is none of {', '.join(known_words)}")
+    gain_numbers = record.get("gain")
+    if not isinstance(gain_numbers, Mapping):
+        raise ValueError(f"{record_path}.gain is not an object")
+    gain_values = [_number(gain_numbers, key, f"{record_path}.gain") for key in GAIN]
+    return StoredGain(record["verdict"], record["loss"], *gain_values)
 
 
-def _read_score_calibrator(record: Mapping[str, Any], place: str) -> Calibrator:
+def _read_score_calibrator(record: Mapping[str, Any], record_path: str) -> Calibrator:
     """Return the calibrator of scores of two classes; ValueError with the place."""
     if "knots" in record:
-        return StepCalibrator(*np.array(_pairs(record, "knots", place)).T)
+        return StepCalibrator(*np.array(_pairs(record, "knots", record_path)).T)
     if "p0" in record:
         return VennAbersCalibrator.from_parameters(record)
-    calibrator = LogOddsCalibrator(*(_number(record, name, place) for name in PARAMETERS))
+    calibrator = LogOddsCalibrator(*(_number(record, name, record_path) for name in PARAMETERS))
     if not calibrator.rises:
-        raise ValueError(f"{place}.power: the calibrator does not rise")
+        raise ValueError(f"{record_path}.power: the calibrator does not rise")
     return calibrator
 
 
-def _read_columns(record: Mapping[str, Any], place: str, classes: Sequence[str]) -> dict[str, str]:
+def _read_columns(
+    record: Mapping[str, Any], record_path: str, classes: Sequence[str]
+) -> dict[str, str]:
     """Return the column of each class that has one; ValueError with the place."""
-    location = f"{place}.columns"
-    pairs = _cell(record, "columns", list, place)
+    location = f"{record_path}.columns"
+    pairs = _cell(record, "columns", list, record_path)
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         raise ValueError(f"{location} is not a list of pairs")
     labels = _texts([pair[0] for pair in pairs], location)
@@ -348,21 +353,26 @@ def _read_columns(record: Mapping[str, Any], place: str, classes: Sequence[str])
 
 
 def _read_class_calibrator(
-    record: Mapping[str, Any], place: str, classes: Sequence[str]
+    record: Mapping[str, Any], record_path: str, classes: Sequence[str]
 ) -> ClassCalibrator:
-    """Return the calibrator of several classes; ValueError with the place."""
+    """Return the calibrator of several classes; ValueError with the place.
+
+    Lines have an intercept and a power each.
+    """
     calibrator: ClassCalibrator
     if "lines" in record:
-        lines = _cell(record, "lines", list, place)
+        lines = _cell(record, "lines", list, record_path)
         if len(lines) != len(classes):
-            raise ValueError(f"{place}.lines does not have one line a class")
-        numbers = [
-            _pair({location: line}, location, place)
-            for location, line in ((f"lines[{k}]", line) for k, line in enumerate(lines))
+            raise ValueError(f"{record_path}.lines does not have one line a class")
+        line_pairs = [
+            _pair({location: line}, location, record_path)
+            for location, line in (
+                (f"lines[{line_index}]", line) for line_index, line in enumerate(lines)
+            )
         ]
-        calibrator = OneVsRestCalibrator(*np.array(numbers).T)
+        calibrator = OneVsRestCalibrator(*np.array(line_pairs).T)
     else:
-        calibrator = TemperatureCalibrator(_number(record, "power", place))
+        calibrator = TemperatureCalibrator(_number(record, "power", record_path))
     if not calibrator.rises:
-        raise ValueError(f"{place}: the calibrator does not rise")
+        raise ValueError(f"{record_path}: the calibrator does not rise")
     return calibrator

@@ -156,12 +156,8 @@ class Columns:
 
     def readings(self, mode: Mode) -> dict[str, CellReading]:
         """Return how every used column is read."""
-        number: tuple[CellReading, CellReading] = (
-            "number",
-            "written",
-        )  # of plain and formatted numbers
-        if mode == "loose":
-            number = ("loose", "loose written")
+        plain_number: CellReading = "loose" if mode == "loose" else "number"
+        written_number: CellReading = "loose written" if mode == "loose" else "written"
         reading_of: dict[str, CellReading] = dict.fromkeys(self.constants, "text")
         reading_of |= {name: f"{BINS}{edges}" for name, edges in self.edges.items()}
         if self.truth:
@@ -170,12 +166,15 @@ class Columns:
             reading_of |= dict.fromkeys((str(self.id), self.naming), "text")
         for model in self.models:
             for name in self.sources(model):
-                label = model.kind == "label"
-                reading_of[name] = self.label(name, mode) if label else number[name in self.written]
+                if model.kind == "label":
+                    reading_of[name] = self.label(name, mode)
+                else:
+                    reading_of[name] = written_number if name in self.written else plain_number
             if model.confidence:
                 reading_of[str(model.label_column)] = self.label(str(model.label_column), mode)
         if self.weight:
-            reading_of[self.weight] = number[self.weight in self.written]
+            is_written = self.weight in self.written
+            reading_of[self.weight] = written_number if is_written else plain_number
         return reading_of
 
 

@@ -52,18 +52,20 @@ def skip_comments(source: SourceFile) -> SourceFile:
     """
     with source.path.open("rb") as stream:
         lines = [stream.readline(HEAD_BYTES)]
-        start = lines[0].removeprefix(codecs.BOM_UTF8)
-        separator = _SEPARATOR.fullmatch(start)
-        if separator:
-            plain = source.delimiter in ",\t"
-            delimiter = separator[1].decode() if plain else source.delimiter
+        line = lines[0].removeprefix(codecs.BOM_UTF8)
+        separator_match = _SEPARATOR.fullmatch(line)
+        if separator_match:
+            is_default = source.delimiter in ",\t"
+            delimiter = separator_match[1].decode() if is_default else source.delimiter
             return replace(source, comments=lines[0], delimiter=delimiter)
-        while start.startswith(b"#") or (start and not start.strip() and len(lines) > 1):
-            lines.append(start := stream.readline(HEAD_BYTES))
+        while line.startswith(b"#") or (line and not line.strip() and len(lines) > 1):
+            line = stream.readline(HEAD_BYTES)
+            lines.append(line)
     *comments, header = lines
-    sign = source.delimiter.encode()
-    for line in (line.removeprefix(codecs.BOM_UTF8) for line in comments if line.strip()):
-        if line.count(sign) == header.count(sign) and not line.startswith(b"# "):
+    delimiter_byte = source.delimiter.encode()
+    header_delimiters = header.count(delimiter_byte)
+    for comment in (line.removeprefix(codecs.BOM_UTF8) for line in comments if line.strip()):
+        if comment.count(delimiter_byte) == header_delimiters and not comment.startswith(b"# "):
             return source
     return replace(source, comments=b"".join(comments))
 
@@ -72,43 +74,53 @@ def read_csv_head(source: SourceFile) -> CsvHead:
     """Read and check the header; DataError for what no parser could read correctly."""
     with source.path.open("rb") as stream:
         stream.seek(len(source.comments))
-        raw = stream.read(HEAD_BYTES)
-    all_bytes = len(raw) < HEAD_BYTES
-    refuse_utf16(source, source.comments + raw)
-    raw = raw.removeprefix(codecs.BOM_UTF8)
-    if b"\r" in raw and b"\n" not in raw:
+        head_bytes = stream.read(HEAD_BYTES)
+    is_whole_file = len(head_bytes) < HEAD_BYTES
+    refuse_utf16(source, source.comments + head_bytes)
+    head_bytes = head_bytes.removeprefix(codecs.BOM_UTF8)
+    if b"\r" in head_bytes and b"\n" not in head_bytes:
         message = "lines end with a bare carriage return (CR)"
         hint = r"convert it: tr '\r' '\n' < FILE > NEW"
         raise DataError.new(message, "cr-only", source.name, 1, hint=hint)
-    text = codecs.getincrementaldecoder("utf-8")("replace").decode(raw, final=all_bytes)
-    records = _records(source, text, all_bytes)
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(head_bytes, final=is_whole_file)
+    records = _records(source, text, is_whole_file)
     header_row, header = next(records, (1, []))
     columns = tuple(header)
     if not any(columns):
         raise DataError.new("no header line", "empty-table", source.name, 1)
     _check_names(source, columns)
-    rows = list(records)
+    numbered_records = list(records)
     sample = tuple(
-        tuple(cell or None for cell in row) for _, row in rows if len(row) == len(columns)
+        tuple(cell or None for cell in row)
+        for _, row in numbered_records
+        if len(row) == len(columns)
     )
     header_bytes = sum(len(name.encode()) for name in columns)
-    above = source.comments.count(b"\n")
-    all_read = all_bytes and (not rows or rows[-1][0] < SAMPLE_ROWS)
+    comment_lines = source.comments.count(b"\n")
+    is_whole = is_whole_file and (not numbered_records or numbered_records[-1][0] < SAMPLE_ROWS)
     return CsvHead(
-        columns, sample, header_bytes, above + header_row, all_read, ragged=len(sample) < len(rows)
+        columns,
+        sample,
+        header_bytes,
+        header_row=comment_lines + header_row,
+        is_whole=is_whole,
+        ragged=len(sample) < len(numbered_records),
     )
 
 
-def refuse_utf16(source: SourceFile, start: bytes) -> None:
+def refuse_utf16(source: SourceFile, first_bytes: bytes) -> None:
     """Raise for a text in UTF-16 or UTF-32, with a byte-order mark or without."""
-    if (encoding := wide_encoding(start)) is not None:
+    if (encoding := wide_encoding(first_bytes)) is not None:
         hint = f"convert it: {encoding.remedy}"
         message = f"the file is {encoding.title}, not UTF-8"
         raise DataError.new(message, "not-utf8", source.name, 1, hint=hint)
 
 
 def _records(source: SourceFile, text: str, is_whole: bool) -> Iterator[tuple[int, list[str]]]:
-    """Yield the complete records of the head with their row numbers, without blank lines."""
+    """Yield the complete records of the head with their row numbers, without blank lines.
+
+    is_whole: the text ends with the file; else its last line may be cut.
+    """
     if not is_whole:
         text = text[: text.rfind("\n") + 1]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=source.delimiter)
@@ -124,13 +136,16 @@ def _records(source: SourceFile, text: str, is_whole: bool) -> Iterator[tuple[in
 
 
 def _check_names(source: SourceFile, columns: tuple[str, ...]) -> None:
+    """Raise DataError for repeated names of columns, and for NUL bytes and bytes not of UTF-8."""
     problems: list[tuple[str, str]] = []
     first_positions: dict[str, int] = {}
     for position, name in enumerate(columns, start=1):
-        first = first_positions.setdefault(name, position)
-        if first < position:
-            quoted = f"'{name}'" if name else "(no name)"
-            message = f"column {position} has the same name as column {first}: {quoted}"
+        first_position = first_positions.setdefault(name, position)
+        if first_position < position:
+            quoted_name = f"'{name}'" if name else "(no name)"
+            message = (
+                f"column {position} has the same name as column {first_position}: {quoted_name}"
+            )
             problems.append((message, "duplicate-column"))
         elif "\ufffd" in name:
             problems.append((f"the name of column {position} is not UTF-8", "not-utf8"))
@@ -138,7 +153,7 @@ def _check_names(source: SourceFile, columns: tuple[str, ...]) -> None:
             problems.append((f"the name of column {position} contains a NUL byte", "nul-byte"))
     if problems:
         codes = {code for _, code in problems}
-        hint = next(_HINTS[code] for code in _HINTS if code in codes)
+        hint = next(_HINTS[code] for code in _HINTS if code in codes)  # in the order of `_HINTS`
         if hint == ENCODING_HINT:
             hint = encoding_hint(source)
         raise DataError([Problem(*problem, source.name, 1) for problem in problems], hint=hint)
@@ -146,20 +161,20 @@ def _check_names(source: SourceFile, columns: tuple[str, ...]) -> None:
 
 ENCODING_HINT = f"if it is Latin-1, convert it: {LATIN_1.remedy}"
 NAMES_HINT = "give every column a plain, unique name"
-TRIED = 50  # lines
-ENOUGH = 1 << 16  # bytes that show an encoding
+TRIED_LINES = 50  # lines
+ENOUGH_BYTES = 1 << 16  # bytes that show an encoding
 
 
 def likely_encoding(source: SourceFile) -> Encoding:
     """Return the likeliest encoding of a file that is not UTF-8, by its lines with other bytes."""
-    lines = b""
+    other_lines = b""
     with source.path.open("rb") as stream:
         for line in stream:
             if not line.isascii():
-                lines += line
-            if len(lines) > ENOUGH:
+                other_lines += line
+            if len(other_lines) > ENOUGH_BYTES:
                 break
-    return guess_encoding(lines)
+    return guess_encoding(other_lines)
 
 
 def encoding_hint(source: SourceFile) -> str:
@@ -172,16 +187,18 @@ def other_delimiter(source: SourceFile, columns: tuple[str, ...]) -> str | None:
     """Return another delimiter that splits the first lines into equally many fields, if any."""
     with source.path.open("rb") as stream:
         stream.seek(len(source.comments))
-        raw = stream.read(HEAD_BYTES)
-    text = raw.removeprefix(codecs.BOM_UTF8).decode(errors="replace")
-    below = dropwhile(lambda line: line.startswith("#"), text.splitlines())
-    lines = [line for line in islice(below, TRIED + 1) if line][:TRIED]
+        head_bytes = stream.read(HEAD_BYTES)
+    text = head_bytes.removeprefix(codecs.BOM_UTF8).decode(errors="replace")
+    lines_below = dropwhile(lambda line: line.startswith("#"), text.splitlines())
+    lines = [line for line in islice(lines_below, TRIED_LINES + 1) if line][:TRIED_LINES]
 
-    had = _fields_of_lines(lines, source.delimiter) and len(columns)
-    signs = [sign for sign in (";", "\t", "|", ",", " ") if sign != source.delimiter]
-    counts = {sign: _fields_of_lines(lines, sign) for sign in signs}
-    best = max(counts, key=counts.__getitem__)
-    return best if counts[best] > max(had, 1) else None
+    own_count = len(columns) if _fields_of_lines(lines, source.delimiter) else 0
+    other_delimiters = [
+        delimiter for delimiter in (";", "\t", "|", ",", " ") if delimiter != source.delimiter
+    ]
+    field_counts = {delimiter: _fields_of_lines(lines, delimiter) for delimiter in other_delimiters}
+    best_delimiter = max(field_counts, key=field_counts.__getitem__)
+    return best_delimiter if field_counts[best_delimiter] > max(own_count, 1) else None
 
 
 def _fields_of_lines(lines: Sequence[str], delimiter: str) -> int:
@@ -192,12 +209,12 @@ def _fields_of_lines(lines: Sequence[str], delimiter: str) -> int:
     if delimiter == " " and not re.search('" "', lines[0] if lines else ""):
         return 0
     try:
-        counts = [len(record) for record in csv.reader(lines, delimiter=delimiter)]
+        field_counts = [len(record) for record in csv.reader(lines, delimiter=delimiter)]
     except csv.Error:
         return 0
-    if delimiter == " " and counts[1:]:
-        counts[0] = max(counts[0], min(counts[0] + 1, counts[1]))
-    return counts[0] if len(set(counts)) == 1 else 0
+    if delimiter == " " and field_counts[1:]:  # the header may lack the column of row names
+        field_counts[0] = max(field_counts[0], min(field_counts[0] + 1, field_counts[1]))
+    return field_counts[0] if len(set(field_counts)) == 1 else 0
 
 
 _FIELDS_HINT = "each row needs as many fields as the header; quote fields that contain a delimiter"
@@ -242,21 +259,21 @@ _OTHER_BYTE = "[\udc80-\udcff]"  # as the reader escapes it
 
 
 def _hint_on_long_rows(source: SourceFile, columns: Sequence[str]) -> str | None:
-    """Return the hint on rows that all have one field more than the header; None for others.
+    """Return the hint on rows that each have one field more than the header; None for others.
 
     The first field is the name of the row, as R writes it, or the last one is empty.
     """
-    below = islice(read_records(source), 1, TRIED + 1)
-    records = [record for _, record in below if record][1:]
+    first_records = islice(read_records(source), 1, TRIED_LINES + 1)
+    records = [record for _, record in first_records if record][1:]
     if {len(record) for record in records} != {len(columns) + 1}:
         return None
-    sign = r"\t" if source.delimiter == "\t" else source.delimiter
+    delimiter_text = r"\t" if source.delimiter == "\t" else source.delimiter
     if not any(record[-1] for record in records):
-        command = f"sed '1s/\\r*$/{sign}/' FILE > NEW"
+        command = f"sed '1s/\\r*$/{delimiter_text}/' FILE > NEW"
         return f"each row ends with a delimiter, but the header does not: {command}"
-    names = [record[0] for record in records]
-    if len(set(names)) == len(names) > 1:
-        command = f"sed '1s/^/row{sign}/' FILE > NEW"
+    row_names = [record[0] for record in records]
+    if len(set(row_names)) == len(row_names) > 1:
+        command = f"sed '1s/^/row{delimiter_text}/' FILE > NEW"
         return f"if the first fields are row names, as R writes them, name their column: {command}"
     return _FIELDS_HINT
 
@@ -278,11 +295,11 @@ def read_records(source: SourceFile) -> Iterator[tuple[int, list[str]]]:
     """Yield all records with their rows, blank lines as empty ones; DataError for invalid CSV."""
     with source.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
         reader = csv.reader(stream, delimiter=source.delimiter, strict=True)
-        row = above = source.comments.count(b"\n")
+        row = comment_lines = source.comments.count(b"\n")
         try:
-            for _ in range(above):
+            for _ in range(comment_lines):
                 stream.readline()
-            for row, record in enumerate(reader, start=above + 1):
+            for row, record in enumerate(reader, start=comment_lines + 1):
                 yield row, record
         except csv.Error as error:
             problem = Problem(f"not a delimited table: {error}", "bad-csv", source.name, row + 1)
@@ -296,10 +313,11 @@ def _record_problems(
     if not record:
         return
     if len(record) != len(columns):
-        fields = f"{len(record)} field{'s' * (len(record) != 1)}"
-        message = f"the row has {fields}, but the header has {len(columns)}"
+        field_text = f"{len(record)} field" if len(record) == 1 else f"{len(record)} fields"
+        first_absent = next(iter(columns[len(record) :]), None)
+        message = f"the row has {field_text}, but the header has {len(columns)}"
         code = "short-row" if len(record) < len(columns) else "long-row"
-        yield Problem(message, code, file, row, next(iter(columns[len(record) :]), None))
+        yield Problem(message, code, file, row, first_absent)
     for column, cell in zip(columns, record, strict=False):
         if "\0" in cell:
             yield Problem("contains a NUL byte", "nul-byte", file, row, column)
@@ -364,10 +382,10 @@ def compute_fingerprint(source: SourceFile) -> Fingerprint:
 
     digest = sha256()
     size = 0
-    counts = dict.fromkeys((ord("\n"), ord("\r"), ord(source.delimiter), ord('"')), 0)
-    encoding = _Utf8Check()
+    byte_counts = dict.fromkeys((ord("\n"), ord("\r"), ord(source.delimiter), ord('"')), 0)
+    utf8_check = _Utf8Check()
     has_nul = False
-    last = b"\n"
+    last_byte = b"\n"
     with source.path.open("rb", buffering=0) as stream:
         if source.comments and source.sha256 is None:
             digest.update(source.comments)
@@ -376,24 +394,24 @@ def compute_fingerprint(source: SourceFile) -> Fingerprint:
             if source.sha256 is None:
                 digest.update(chunk)
             if source.text:
-                view = np.frombuffer(chunk, np.uint8)
-                for byte in counts:
-                    counts[byte] += int(np.count_nonzero(view == byte))
+                chunk_bytes = np.frombuffer(chunk, np.uint8)
+                for byte_value in byte_counts:
+                    byte_counts[byte_value] += int(np.count_nonzero(chunk_bytes == byte_value))
                 has_nul = has_nul or b"\0" in chunk
-                encoding.read(chunk)
+                utf8_check.read(chunk)
             size += len(chunk)
-            last = chunk[-1:]
-    newlines, returns, delimiters, quotes = counts.values()
+            last_byte = chunk[-1:]
+    newlines, returns, delimiters, quotes = byte_counts.values()
     return Fingerprint(
         source.sha256 or digest.hexdigest(),
-        size,
-        newlines,
-        returns,
-        delimiters,
-        quotes,
-        encoding.is_ascii,
-        last == b"\n",
-        has_nul or encoding.is_broken,
+        size=size,
+        newlines=newlines,
+        returns=returns,
+        delimiters=delimiters,
+        quotes=quotes,
+        ascii=utf8_check.is_ascii,
+        ends_with_newline=last_byte == b"\n",
+        damaged=has_nul or utf8_check.is_broken,
     )
 
 

@@ -36,22 +36,24 @@ UTF_16_BE = Encoding("utf-16-be", "UTF-16BE", "UTF-16 (big-endian, without a byt
 UTF_32 = Encoding("utf-32", "UTF-32", "UTF-32")
 
 
-def wide_encoding(start: bytes) -> Encoding | None:
+def wide_encoding(first_bytes: bytes) -> Encoding | None:
     """Return UTF-16 or UTF-32 if a text begins so, with a byte-order mark or without; else None.
 
     Without a mark: nine in ten characters of the first ones have a zero as their upper byte.
     """
-    if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+    if first_bytes.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return UTF_32
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if first_bytes.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return UTF_16
-    pairs = start[:400]
-    half = len(pairs) // 2
-    even = pairs[0::2].count(0)
-    odd = pairs[1::2].count(0)
-    if half > 1 and odd > 0.9 * half and not even:
+    byte_pairs = first_bytes[
+        :400
+    ]  # each of the upper and the lower byte of a character, or reversed
+    pair_count = len(byte_pairs) // 2
+    even_zeros = byte_pairs[0::2].count(0)
+    odd_zeros = byte_pairs[1::2].count(0)
+    if pair_count > 1 and odd_zeros > 0.9 * pair_count and not even_zeros:
         return UTF_16_LE
-    if half > 1 and even > 0.9 * half and not odd:
+    if pair_count > 1 and even_zeros > 0.9 * pair_count and not odd_zeros:
         return UTF_16_BE
     return None
 
@@ -66,8 +68,8 @@ def guess_encoding(text: bytes) -> Encoding:
         return SHIFT_JIS
     if _is_japanese(text, EUC_JP.codec) and re.search(rb"[\xa4\xa5][\xa1-\xfe]", text):
         return EUC_JP
-    high = re.findall(rb"[\x80-\xff]+", text)
-    if all(re.fullmatch(rb"[\xa8\xb8\xc0-\xff]{2,}", word) for word in high):
+    high_bytes = re.findall(rb"[\x80-\xff]+", text)
+    if all(re.fullmatch(rb"[\xa8\xb8\xc0-\xff]{2,}", high_word) for high_word in high_bytes):
         return WINDOWS_1251
     if any(byte in range(0x80, 0xA0) for byte in text) and _decodes(text, WINDOWS_1252.codec):
         return WINDOWS_1252
@@ -78,8 +80,8 @@ def _is_japanese(text: bytes, codec: str) -> bool:
     """Return whether bytes are Japanese in an encoding: stretches of two or more characters."""
     if not _decodes(text, codec):
         return False
-    stretches = re.findall(r"[^\x00-\x7f]+", text.decode(codec))
-    return all(re.fullmatch(f"{_WIDE}{{2,}}", stretch) for stretch in stretches)
+    other_stretches = re.findall(r"[^\x00-\x7f]+", text.decode(codec))
+    return all(re.fullmatch(f"{_WIDE}{{2,}}", stretch) for stretch in other_stretches)
 
 
 def _decodes(text: bytes, codec: str) -> bool:

@@ -46,10 +46,10 @@ _UNREADABLE = (
 )
 PATIENCE = 20  # seconds
 STRICT = "spark.sql.ansi.enabled"
-SERVER = "spark.remote"  # the setting that names a server of Spark Connect
+SERVER_SETTING = "spark.remote"  # the setting that names a server of Spark Connect
 PARTITIONS = "spark.sql.sources.partitionColumnTypeInference.enabled"
 _RULES = ("PushDownPredicates", "PushPredicateThroughNonJoin", "InferFiltersFromConstraints")
-OWN = {
+OWN_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     PARTITIONS: "false",
@@ -62,33 +62,33 @@ OWN = {
 }
 
 
-def reads_elsewhere(paths: Sequence[str], roles: InputOptions) -> bool:
+def reads_elsewhere(paths: Sequence[str], input_options: InputOptions) -> bool:
     """Return whether an engine other than polars is asked for, or a folder is given."""
     folders = [path for path in paths if os.path.isdir(path)]
-    return roles.engine not in (None, "polars") or any(map(parquet_files_of, folders))
+    return input_options.engine not in (None, "polars") or any(map(parquet_files_of, folders))
 
 
-def open_in_engine(paths: Sequence[str], roles: InputOptions) -> TableFile:
+def open_in_engine(paths: Sequence[str], input_options: InputOptions) -> TableFile:
     """Open Parquet files, folders or a table by name as one table of an engine, columns in order.
 
     A folder has its columns in the order of their names, as its files may differ in them; parts of
     paths such as `site=A` are columns of text. Raises UsageError without the library of the engine,
     DataError for what it cannot read.
     """
-    engine = roles.engine or "polars"
-    name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+    engine = input_options.engine or "polars"
+    table_name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     openers = {"polars": read_by_polars, "duckdb": _open_duckdb, "spark": _open_spark}
-    frame = openers[engine](paths, roles)
+    frame = openers[engine](paths, input_options)
     columns = tuple(frame.collect_schema().names())
-    odd = [column for column in columns if engine == "spark" and {".", "`"} & {*column}]
-    if odd:
+    odd_columns = [column for column in columns if engine == "spark" and {".", "`"} & {*column}]
+    if odd_columns:
         message = "Spark cannot address this name"
         hint = "rename the column in the table"
-        raise DataError.new(message, "bad-file", name, None, odd[0], hint=hint)
+        raise DataError.new(message, "bad-file", table_name, None, odd_columns[0], hint=hint)
     if not all(map(os.path.isfile, paths)) and not any(map(_is_table_name, paths)):
         columns = tuple(sorted(columns))
-    check_names(name, columns)
-    return TableFile(name, columns, native=frame.select(*columns))
+    check_names(table_name, columns)
+    return TableFile(table_name, columns, native=frame.select(*columns))
 
 
 @contextmanager
@@ -100,31 +100,35 @@ def engine_failures(name: str, engine: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        stopped = isinstance(error, AttributeError) and "NoneType" in str(error)
-        if not (stopped or isinstance(error, (OSError, *engine_errors()))):
+        has_stopped = isinstance(error, AttributeError) and "NoneType" in str(error)
+        if not (has_stopped or isinstance(error, (OSError, *engine_errors()))):
             raise
-        text = first_line(error)
+        error_line = first_line(error)
         if isinstance(error, ImportError):  # pyspark without pyarrow
             hint = f"pip install 'clfeval[{engine}]'"
-            raise UsageError.new(text, "no-library", name, hint=hint) from error
-        if engine != "spark" or type(error).__name__ in UNREADABLE or re.search(_UNREADABLE, text):
+            raise UsageError.new(error_line, "no-library", name, hint=hint) from error
+        if (
+            engine != "spark"
+            or type(error).__name__ in UNREADABLE
+            or re.search(_UNREADABLE, error_line)
+        ):
             hint = f"if a text means missing, add {format_option('--null-value', 'TEXT')}"
-            hint = hint if re.search("CAST_INVALID_INPUT|Conversion Error", text) else ""
-            message = f"{engine} cannot read it: {text}"
+            hint = hint if re.search("CAST_INVALID_INPUT|Conversion Error", error_line) else ""
+            message = f"{engine} cannot read it: {error_line}"
             raise DataError.new(message, "bad-file", name, hint=hint or None) from error
-        message = f"spark failed: {text}"
+        message = f"spark failed: {error_line}"
         hint = "start it again; no file was written"
         raise UsageError.new(message, "engine-failed", name, hint=hint) from error
 
 
-def counts_only(frame: object, roles: InputOptions) -> bool:
+def counts_only(frame: object, input_options: InputOptions) -> bool:
     """Return whether the rows of a frame stay in an engine, from which only counts are read."""
     native = frame.to_native() if hasattr(frame, "to_native") else frame
-    spark = type(native).__module__.partition(".")[0] == "pyspark"
-    return frame is not None and (roles.engine not in (None, "polars") or spark)
+    is_spark = type(native).__module__.partition(".")[0] == "pyspark"
+    return frame is not None and (input_options.engine not in (None, "polars") or is_spark)
 
 
-def refuse_unseen_nan(file: TableFile, names: Iterable[str | None]) -> None:
+def refuse_unseen_nan(file: TableFile, column_names: Iterable[str | None]) -> None:
     """Raise DataError for NaN in columns of a user's DuckDB that it does not see in comparisons.
 
     It takes statistics of Parquet files, which leave NaN out, as a proof that there is none, if the
@@ -132,15 +136,16 @@ def refuse_unseen_nan(file: TableFile, names: Iterable[str | None]) -> None:
     """
     if (frame := file.native) is None or not frame.implementation.is_duckdb():
         return
-    kinds = frame.collect_schema()
-    requested = {*names}
-    for name in kinds:
-        if name not in requested or not kinds[name].is_float():
+    column_types = frame.collect_schema()
+    requested = {*column_names}
+    for name in column_types:
+        if name not in requested or not column_types[name].is_float():
             continue
         column = nw.col(name)
-        summary = collect(frame.select(most=column.max(), seen=column.is_nan().any()))
-        most = summary["most"].item()
-        if most is not None and most != most and not summary["seen"].item():
+        summary = collect(frame.select(maximum=column.max(), sees_nan=column.is_nan().any()))
+        maximum = summary["maximum"].item()
+        is_nan = maximum is not None and maximum != maximum
+        if is_nan and not summary["sees_nan"].item():
             raise unseen_nan_error(file.name, name)
 
 
@@ -155,8 +160,8 @@ def unseen_nan_error(file: str, column: str) -> DataError:
 def first_line(error: BaseException) -> str:
     """Return the first line of the message of an engine's error, without the stack of the JVM."""
     cause = getattr(error, "java_exception", None)
-    while cause is not None and (deeper := cause.getCause()) is not None:
-        cause = deeper
+    while cause is not None and (inner_cause := cause.getCause()) is not None:
+        cause = inner_cause
     text = str(error if cause is None else cause.toString())
     if details := re.search(r'details = "(.+)"', text):  # the server is lost
         text = details[1]
@@ -166,48 +171,52 @@ def first_line(error: BaseException) -> str:
 
 def _is_table_name(path: str) -> bool:
     """Return whether a name is that of a table rather than a path: `catalog.schema.table`."""
-    words = path.rpartition(":")[2] if path.partition(":")[0].endswith(DATABASES) else path
-    plain = all(word.isidentifier() for word in words.replace("`", "").split("."))
-    return plain and not os.path.exists(path) and not path.endswith(".parquet")
+    table_name = path.rpartition(":")[2] if path.partition(":")[0].endswith(DATABASES) else path
+    is_dotted = all(
+        name_part.isidentifier() for name_part in table_name.replace("`", "").split(".")
+    )
+    return is_dotted and not os.path.exists(path) and not path.endswith(".parquet")
 
 
-def _open_duckdb(paths: Sequence[str], options: InputOptions) -> Frame:
+def _open_duckdb(paths: Sequence[str], input_options: InputOptions) -> Frame:
+    """Return a table `DATABASE:TABLE`, or Parquet files, as a frame of DuckDB."""
     duckdb = _library("duckdb", "duckdb")
     database, _sign, table = paths[0].rpartition(":")
-    in_database = database.endswith(DATABASES) and len(paths) == 1
-    if not in_database and paths[0].endswith(DATABASES):
+    is_in_database = database.endswith(DATABASES) and len(paths) == 1
+    if not is_in_database and paths[0].endswith(DATABASES):
         message = f"{paths[0]} is a database: name a table of it"
         raise UsageError.new(message, "bad-option", hint=f"for example {paths[0]}:TABLE")
-    database = database if in_database else ":memory:"
-    connection = duckdb.connect(database, read_only=in_database)
+    database = database if is_in_database else ":memory:"
+    connection = duckdb.connect(database, read_only=is_in_database)
     # it takes statistics of Parquet files, which leave NaN out, as a proof that there is none
     connection.execute("set disabled_optimizers = 'statistics_propagation,filter_pushdown'")
 
-    def read(files: list[str], keys: list[str], above: list[str]) -> Any:
-        return connection.sql(_duckdb_query(files, keys, above))
+    def read(files: list[str], keys: list[str], outer_keys: list[str]) -> Any:
+        return connection.sql(_duckdb_query(files, keys, outer_keys))
 
-    if not in_database:
-        return read_parquet_files(paths, options, read)
+    if not is_in_database:
+        return read_parquet_files(paths, input_options, read)
     frame: Frame = nw.from_native(connection.table(table)).lazy()
     return frame
 
 
-def _duckdb_query(files: Sequence[str], keys: Sequence[str], above: Sequence[str]) -> str:
+def _duckdb_query(files: Sequence[str], keys: Sequence[str], outer_keys: Sequence[str]) -> str:
     """Return the query of all columns of Parquet files, whose names are taken literally.
 
-    keys: columns of partitions. above: those of the path above the folder, which are left out.
+    keys: columns of partitions. outer_keys: those of the path above the folder, which are left out.
     """
     for file in files:
         _refuse_duckdb_path(file, partitioned=bool(keys))
-    names = ", ".join(_quote_sql(_duckdb_path(file), "'") for file in files)
-    hidden = ", ".join(_quote_sql(column, '"') for column in above)
-    exclude = f" exclude ({hidden})" if hidden else ""
-    partitions = "true, hive_types_autocast=false" if keys else "false"
-    return f"select *{exclude} from read_parquet([{names}], hive_partitioning={partitions})"
+    quoted_paths = ", ".join(_quote_sql(_duckdb_path(file), "'") for file in files)
+    excluded_columns = ", ".join(_quote_sql(column, '"') for column in outer_keys)
+    exclude_clause = f" exclude ({excluded_columns})" if excluded_columns else ""
+    partition_option = "true, hive_types_autocast=false" if keys else "false"
+    source = f"read_parquet([{quoted_paths}], hive_partitioning={partition_option})"
+    return f"select *{exclude_clause} from {source}"
 
 
-def _quote_sql(text: str, mark: str) -> str:
-    return mark + text.replace(mark, 2 * mark) + mark
+def _quote_sql(text: str, quote_mark: str) -> str:
+    return quote_mark + text.replace(quote_mark, 2 * quote_mark) + quote_mark
 
 
 def _duckdb_path(file: str) -> str:
@@ -233,22 +242,24 @@ def _refuse_duckdb_path(file: str, *, partitioned: bool) -> None:
         refuse_partition_signs("DuckDB", file, "\\?")
 
 
-def _open_spark(paths: Sequence[str], options: InputOptions) -> Frame:
-    session = _spark_session(options.spark_conf)
-    remote = any("://" in path for path in paths)
+def _open_spark(paths: Sequence[str], input_options: InputOptions) -> Frame:
+    """Return a table by name, or Parquet files, of this machine or at addresses, as a frame."""
+    session = _spark_session(input_options.spark_conf)
+    is_remote = any("://" in path for path in paths)
 
-    def read(files: list[str], keys: list[str], _above: list[str]) -> Any:
-        option: tuple[str, Any] = ("mergeSchema" if remote else "recursiveFileLookup", True)
+    def read(files: list[str], keys: list[str], _outer_keys: list[str]) -> Any:
+        """Return the rows of Parquet files; keys: their partitions, which become columns."""
+        read_option: tuple[str, Any] = ("mergeSchema" if is_remote else "recursiveFileLookup", True)
         if keys:
-            option = ("basePath", os.path.abspath(paths[0]))
-        if not remote:  # brackets and braces would be patterns
+            read_option = ("basePath", os.path.abspath(paths[0]))
+        if not is_remote:  # brackets and braces would be patterns
             files = [re.sub(r"([\[\]{}*?\\])", r"\\\1", os.path.abspath(file)) for file in files]
-        inference = session.conf.get(PARTITIONS, "true")
+        user_inference = session.conf.get(PARTITIONS, "true")
         session.conf.set(PARTITIONS, "false")
         try:
-            rows = session.read.option(*option).parquet(*files)
+            rows = session.read.option(*read_option).parquet(*files)
         finally:
-            session.conf.set(PARTITIONS, inference)
+            session.conf.set(PARTITIONS, user_inference)
         if keys and any(re.search("%[89A-Fa-f]", file) for file in files):
             # Spark takes each byte of a letter in a path for a letter
             functions = import_module("pyspark.sql.functions")
@@ -256,8 +267,8 @@ def _open_spark(paths: Sequence[str], options: InputOptions) -> Frame:
         return rows
 
     is_table = len(paths) == 1 and _is_table_name(paths[0])
-    if not (is_table or remote):
-        return read_parquet_files(paths, options, read)
+    if not (is_table or is_remote):
+        return read_parquet_files(paths, input_options, read)
     table = session.table(paths[0]) if is_table else read([*paths], [], [])
     frame: Frame = nw.from_native(table).lazy()
     return frame
@@ -271,43 +282,45 @@ def _decoded(functions: Any, key: str) -> Any:
 def _spark_session(settings: Mapping[str, str]) -> Any:
     """Return the session that is running, else a new one that writes nothing to the screen.
 
-    settings: of the session; that of `SERVER` is the address of a server of Spark Connect.
+    settings: of the session; that of `SERVER_SETTING` is the address of a server of Spark Connect.
     """
-    remote = settings.get(SERVER)
-    conf = {name: value for name, value in settings.items() if name != SERVER}
-    sql = _library("pyspark.sql", "spark")
+    server_address = settings.get(SERVER_SETTING)
+    other_settings = {name: value for name, value in settings.items() if name != SERVER_SETTING}
+    spark_sql = _library("pyspark.sql", "spark")
     import logging  # which a start without Spark does not need
 
-    for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
-        logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
-    for text in ("PySpark does not yet fully support pandas", r"\[RETRIES_EXCEEDED\]"):
-        warnings.filterwarnings("ignore", text)
-    if (running := sql.SparkSession.getActiveSession()) is not None and remote is None:
-        refuse_lenient_session(running)
-        return running
-    builder = sql.SparkSession.builder.appName("clfeval")
-    served = remote is not None or "SPARK_REMOTE" in os.environ
-    if remote is not None:
-        builder = builder.remote(remote)
-    elif not served and "spark.master" not in conf:
+    for logger_name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        logging.getLogger(logger_name).setLevel(logging.CRITICAL + 1)
+    for warning_pattern in ("PySpark does not yet fully support pandas", r"\[RETRIES_EXCEEDED\]"):
+        warnings.filterwarnings("ignore", warning_pattern)
+    if (
+        running_session := spark_sql.SparkSession.getActiveSession()
+    ) is not None and server_address is None:
+        refuse_lenient_session(running_session)
+        return running_session
+    builder = spark_sql.SparkSession.builder.appName("clfeval")
+    uses_server = server_address is not None or "SPARK_REMOTE" in os.environ
+    if server_address is not None:
+        builder = builder.remote(server_address)
+    elif not uses_server and "spark.master" not in other_settings:
         builder = builder.master("local[*]")
-    for name, value in {**({} if served else OWN), **conf}.items():
+    for name, value in {**({} if uses_server else OWN_SETTINGS), **other_settings}.items():
         builder = builder.config(name, value)
     try:
         with _without_chatter(), keeping_interrupt_handler(), warnings.catch_warnings():
-            if served:
+            if uses_server:
                 warnings.simplefilter("error", UserWarning)  # a setting that the server refuses
-                _await_server(remote or os.environ["SPARK_REMOTE"])
+                _await_server(server_address or os.environ["SPARK_REMOTE"])
             session = builder.getOrCreate()
-            if served:  # by default it asks a lost server for half an hour
-                retries = import_module("pyspark.sql.connect.client.retries")
-                session.client.set_retry_policies([retries.DefaultPolicy(max_retries=5)])
+            if uses_server:  # by default it asks a lost server for half an hour
+                retry_module = import_module("pyspark.sql.connect.client.retries")
+                session.client.set_retry_policies([retry_module.DefaultPolicy(max_retries=5)])
     except Exception as error:
         message = f"no Spark session: {first_line(error)}"
-        hint = _no_session_hint(error, served=served)
+        hint = _no_session_hint(error, uses_server=uses_server)
         raise UsageError.new(message, "no-library", hint=hint) from error
     refuse_lenient_session(session)
-    if not served:
+    if not uses_server:
         session.sparkContext.setLogLevel("OFF")
     return session
 
@@ -328,12 +341,12 @@ def _await_server(address: str) -> None:
         channel.close()
 
 
-def _no_session_hint(error: Exception, *, served: bool) -> str:
-    """Return what to do without a session of Spark; served: by a server of Spark Connect."""
-    if not served and which("java") is None and "JAVA_HOME" not in os.environ:
+def _no_session_hint(error: Exception, *, uses_server: bool) -> str:
+    """Return what to do without a session of Spark; uses_server: by a server of Spark Connect."""
+    if not uses_server and which("java") is None and "JAVA_HOME" not in os.environ:
         return "Spark 4 needs Java 17 or later: apt install default-jre-headless, or the like"
-    if served and not isinstance(error, ImportError):
-        address = f"{OPTION}--spark-conf {SERVER}=sc://HOST:PORT{END}"
+    if uses_server and not isinstance(error, ImportError):
+        address = f"{OPTION}--spark-conf {SERVER_SETTING}=sc://HOST:PORT{END}"
         return f"look at the address in {address}, and at the other values"
     return f"pip install 'clfeval[spark]', and look at the values of {OPTION}--spark-conf{END}"
 
@@ -362,18 +375,19 @@ def _without_chatter() -> Iterator[None]:
     """Keep the standard error of a program that starts here, such as the JVM, from the screen."""
     sys.stderr.flush()
     standard_error = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    null_device = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nowhere, 2)
+        os.dup2(null_device, 2)
         yield
     finally:
         sys.stderr.flush()
         os.dup2(standard_error, 2)
         os.close(standard_error)
-        os.close(nowhere)
+        os.close(null_device)
 
 
 def _library(name: str, extra: str) -> Any:
+    """Return a module; UsageError without it. extra: that of clfeval which installs it."""
     try:
         return import_module(name)
     except ImportError as error:

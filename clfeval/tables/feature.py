@@ -73,25 +73,25 @@ class FeatureTable:
 
     def described(self) -> str:
         """Return one line on how the table was read."""
-        parts = [f"{self.files[0].name}: {self.layout} table of features"]
+        phrases = [f"{self.files[0].name}: {self.layout} table of features"]
         if self.classes is not None:
-            parts.append(f"classes in '{self.classes.truth}' of {self.classes.files[0].name}")
+            phrases.append(f"classes in '{self.classes.truth}' of {self.classes.files[0].name}")
         else:
-            parts.append(f"truth in '{self.truth}'")
+            phrases.append(f"truth in '{self.truth}'")
         if self.layout == "long":
-            parts.append(f"rows in '{self.row}', features in '{self.feature}'")
+            phrases.append(f"rows in '{self.row}', features in '{self.feature}'")
             if self.value:
-                parts.append(f"values in '{self.value}'")
+                phrases.append(f"values in '{self.value}'")
             if self.ignored:
-                parts.append(f"ignored {list_names(self.ignored)}")
+                phrases.append(f"ignored {list_names(self.ignored)}")
         elif self.id is not None:
-            parts.append(f"ids in '{self.id}'")
+            phrases.append(f"ids in '{self.id}'")
         for kind in WHY:
             if names := [
                 name for name, column_kind in (self.kinds or {}).items() if column_kind == kind
             ]:
-                parts.append(f"{len(names):,} {kind}: {list_names(names, 4)}")
-        return "; ".join(parts)
+                phrases.append(f"{len(names):,} {kind}: {list_names(names, 4)}")
+        return "; ".join(phrases)
 
     def column_roles(self) -> list[ColumnRole]:
         """Return the role of every column of the files, with the reason."""
@@ -122,18 +122,26 @@ WHY: Mapping[FeatureKind, str] = {
 
 @contextmanager
 def open_features(
-    tables: object, roles: InputOptions, *, features: Sequence[str] = (), truth_table: object = None
+    tables: object,
+    input_options: InputOptions,
+    *,
+    features: Sequence[str] = (),
+    truth_table: object = None,
 ) -> Iterator[FeatureTable]:
     """Open paths, or one data frame, as a feature table; `truth_table` likewise."""
     with ExitStack() as stack:
-        files = stack.enter_context(open_files(tables, roles))
+        files = stack.enter_context(open_files(tables, input_options))
         sources = [file.source for file in files if file.source is not None]
         refuse_counts(sources, "features need rows: give the table")
-        classes = None
+        class_table = None
         if truth_table is not None:  # it may be of another format
-            others = stack.enter_context(open_files(truth_table, replace(roles, input_format=None)))
-            classes = _classes(tuple(map(_in_polars, others)), roles)
-        yield _recognise_features(tuple(map(_in_polars, files)), roles, tuple(features), classes)
+            truth_files = stack.enter_context(
+                open_files(truth_table, replace(input_options, input_format=None))
+            )
+            class_table = _classes(tuple(map(_in_polars, truth_files)), input_options)
+        yield _recognise_features(
+            tuple(map(_in_polars, files)), input_options, tuple(features), class_table
+        )
 
 
 def _in_polars(file: TableFile) -> TableFile:
@@ -145,67 +153,102 @@ def _in_polars(file: TableFile) -> TableFile:
 
 def _recognise_features(
     files: tuple[TableFile, ...],
-    roles: InputOptions,
-    features: tuple[str, ...],
-    classes: ClassTable | None,
+    input_options: InputOptions,
+    feature_patterns: tuple[str, ...],
+    class_table: ClassTable | None,
 ) -> FeatureTable:
-    first = files[0]
-    columns = _columns_without_ignored(first, roles, features, classes)
-    truth = None if classes else roles.truth or find_column(columns, ColumnNames.TRUTH)
-    rest = [name for name in columns if name != truth]
-    row = roles.id or find_column(rest, ColumnNames.ROW)
-    feature = find_column(rest, ColumnNames.FEATURE)
-    value = find_column(rest, ColumnNames.VALUE)
-    excluded = {row, feature, value, truth, find_column(columns, ColumnNames.TRUTH)}
-    spare = [name for name in columns if name not in excluded]
-    sparse = row and feature and not spare
+    """Return the table, wide or sparse, with the roles of its columns."""
+    first_file = files[0]
+    columns = _columns_without_ignored(first_file, input_options, feature_patterns, class_table)
+    truth_column = (
+        None if class_table else input_options.truth or find_column(columns, ColumnNames.TRUTH)
+    )
+    other_columns = [name for name in columns if name != truth_column]
+    row_column = input_options.id or find_column(other_columns, ColumnNames.ROW)
+    feature_column = find_column(other_columns, ColumnNames.FEATURE)
+    value_column = find_column(other_columns, ColumnNames.VALUE)
+    columns_with_roles = {
+        row_column,
+        feature_column,
+        value_column,
+        truth_column,
+        find_column(columns, ColumnNames.TRUTH),
+    }
+    spare_columns = [name for name in columns if name not in columns_with_roles]
+    is_sparse = row_column and feature_column and not spare_columns
     # a column named word may be a feature; one named feature hardly is
-    feature_name = find_column(rest, ColumnNames.FEATURE[:3]) if classes is None else feature
-    if row and feature_name and spare and roles.layout is None:
-        message = f"columns '{row}' and '{feature}' look like a sparse table, but what are "
-        hint = (
-            f"add {OPTION}--layout long{END} to leave them out, or {OPTION}--layout wide{END} to "
-            "read every column as a "
-        )
-        hint += "feature; a column of values is called 'value'"
-        raise DataError.new(f"{message}{list_names(spare)}?", "which-layout", first.name, hint=hint)
-    is_long = roles.layout == "long" or classes is not None
-    if is_long and not (row and feature):
+    certain_feature = (
+        find_column(other_columns, ColumnNames.FEATURE[:3])
+        if class_table is None
+        else feature_column
+    )
+    if row_column and certain_feature and spare_columns and input_options.layout is None:
+        raise _unclear_layout_error(first_file.name, row_column, str(feature_column), spare_columns)
+    is_long = input_options.layout == "long" or class_table is not None
+    if is_long and not (row_column and feature_column):
         message = f"not a sparse table; columns: {list_names(columns)}"
         hint = "a sparse table has one line per row and feature: columns row, feature, value"
-        raise DataError.new(message, "wrong-layout", first.name, hint=hint)
-    if truth is None and classes is None:
-        truth = _truth_by_name_or_offer(first, columns, roles, sparse=feature is not None)
-    if is_long or (sparse and roles.layout is None):
-        if roles.weight:
+        raise DataError.new(message, "wrong-layout", first_file.name, hint=hint)
+    if truth_column is None and class_table is None:
+        truth_column = _truth_by_name_or_offer(
+            first_file, columns, input_options, is_sparse=feature_column is not None
+        )
+    if is_long or (is_sparse and input_options.layout is None):
+        if input_options.weight:
             raise UsageError.new(
                 f"{OPTION}--weight{END} needs a wide table of features", "bad-option"
             )
         return FeatureTable(
             files,
-            roles,
+            input_options,
             "long",
-            truth,
-            row=str(row),
-            feature=str(feature),
-            value=value,
-            requested=features,
-            classes=classes,
-            ignored=tuple(spare),
+            truth_column,
+            row=str(row_column),
+            feature=str(feature_column),
+            value=value_column,
+            requested=feature_patterns,
+            classes=class_table,
+            ignored=tuple(spare_columns),
         )
-    return _wide_features(files, roles, truth, columns, features)
+    return _wide_features(files, input_options, truth_column, columns, feature_patterns)
+
+
+def _unclear_layout_error(
+    file: str, row_column: str, feature_column: str, spare_columns: Sequence[str]
+) -> DataError:
+    """Build the error of a table that may be sparse, but has more columns than such a table."""
+    message = (
+        f"columns '{row_column}' and '{feature_column}' look like a sparse table, but what are "
+        f"{list_names(spare_columns)}?"
+    )
+    hint = (
+        f"add {OPTION}--layout long{END} to leave them out, or {OPTION}--layout wide{END} to "
+        "read every column as a feature; a column of values is called 'value'"
+    )
+    return DataError.new(message, "which-layout", file, hint=hint)
 
 
 def _columns_without_ignored(
-    file: TableFile, roles: InputOptions, features: Sequence[str], classes: ClassTable | None
+    file: TableFile,
+    input_options: InputOptions,
+    feature_patterns: Sequence[str],
+    class_table: ClassTable | None,
 ) -> list[str]:
     """Return the columns that --ignore leaves; DataError for options that name no column."""
     columns = list(file.columns)
-    ignored = match_names(file.name, columns, roles.ignore, kind="column")
-    columns_of_flag = {"--id": [roles.id], "--weight": [roles.weight], "--truth": [roles.truth]}
-    refuse_ignored_columns(ignored, {**columns_of_flag, "--feature": features})
-    columns = [name for name in columns if name not in ignored]
-    for name in (roles.id, roles.weight, None if classes else roles.truth):
+    ignored_columns = match_names(file.name, columns, input_options.ignore, kind="column")
+    columns_of_flag = {
+        "--id": [input_options.id],
+        "--weight": [input_options.weight],
+        "--truth": [input_options.truth],
+    }
+    refuse_ignored_columns(ignored_columns, {**columns_of_flag, "--feature": feature_patterns})
+    columns = [name for name in columns if name not in ignored_columns]
+    for name in (
+        input_options.id,
+        input_options.weight,
+        None if class_table else input_options.truth,
+    ):
         if name is not None and name not in columns:
             raise unknown_column_error(file.name, name, columns)
     return columns
@@ -213,38 +256,44 @@ def _columns_without_ignored(
 
 def _wide_features(
     files: tuple[TableFile, ...],
-    roles: InputOptions,
-    truth: str | None,
+    input_options: InputOptions,
+    truth_column: str | None,
     columns: Sequence[str],
-    features: tuple[str, ...],
+    feature_patterns: tuple[str, ...],
 ) -> FeatureTable:
     """Return the table whose columns are features, but for truth, ids and weights."""
-    first = files[0]
-    rest = [name for name in columns if name != truth]
-    row_id = roles.id or find_column(rest, ColumnNames.ID)
-    names = [name for name in rest if name not in (row_id, roles.weight, "")]
-    if features:
-        names = match_names(first.name, names, features, kind="feature")
-    if not names:
+    first_file = files[0]
+    other_columns = [name for name in columns if name != truth_column]
+    row_id = input_options.id or find_column(other_columns, ColumnNames.ID)
+    feature_names = [
+        name for name in other_columns if name not in (row_id, input_options.weight, "")
+    ]
+    if feature_patterns:
+        feature_names = match_names(
+            first_file.name, feature_names, feature_patterns, kind="feature"
+        )
+    if not feature_names:
         message = f"no feature columns; columns: {list_names(columns)}"
         hint = "every column except class, id and weight is a feature"
-        raise DataError.new(message, "no-features", first.name, hint=hint)
-    kinds = _kinds(first, names, roles.null_value)
-    return FeatureTable(files, roles, "wide", truth, row_id, kinds, requested=features)
+        raise DataError.new(message, "no-features", first_file.name, hint=hint)
+    kinds = _kinds(first_file, feature_names, input_options.null_value)
+    return FeatureTable(
+        files, input_options, "wide", truth_column, row_id, kinds, requested=feature_patterns
+    )
 
 
 def _truth_by_name_or_offer(
-    file: TableFile, columns: Sequence[str], roles: InputOptions, *, sparse: bool
+    file: TableFile, columns: Sequence[str], input_options: InputOptions, *, is_sparse: bool
 ) -> str:
     """Return the only column that is named like truth; DataError with those that may be it."""
     message = f"no class column; columns: {list_names(columns)}"
-    if sparse:
+    if is_sparse:
         hint = f"name it with {OPTION}--truth COLUMN{END}"
         hint += f", or its file with {OPTION}--truth-table FILE{END} (Python, batches)"
         raise with_delimiter_hint(file, DataError.new(message, "no-truth", file.name, hint=hint))
-    profiles = profile_sample(file, roles.null_value)
+    profiles = profile_sample(file, input_options.null_value)
     candidates_by_name = {name: profiles[name] for name in columns}
-    candidates = truth_candidates(candidates_by_name, roles, PairFacts(candidates_by_name))
+    candidates = truth_candidates(candidates_by_name, input_options, PairFacts(candidates_by_name))
     if len(candidates) == 1 and candidates[0].claim == "likely":
         return candidates[0].name
     readings = [
@@ -256,22 +305,24 @@ def _truth_by_name_or_offer(
     raise with_delimiter_hint(file, DataError(problem, hint=unread_hint, readings=readings))
 
 
-def _classes(files: tuple[TableFile, ...], roles: InputOptions) -> ClassTable:
+def _classes(files: tuple[TableFile, ...], input_options: InputOptions) -> ClassTable:
     """Recognise the row and class columns of a table of classes; of two the second is the class."""
-    first = files[0]
-    columns = list(first.columns)
-    if roles.truth is not None and roles.truth not in columns:
-        raise unknown_column_error(first.name, roles.truth, columns)
-    row = roles.id if roles.id in columns else find_column(columns, ColumnNames.ROW)
-    row = row or (columns[0] if len(columns) == 2 else None)
-    rest = [name for name in columns if name != row]
-    truth = roles.truth or find_column(rest, ColumnNames.TRUTH)
-    truth = truth or (rest[0] if len(rest) == 1 else None)
-    if row is None or truth is None or row == truth:
+    first_file = files[0]
+    columns = list(first_file.columns)
+    if input_options.truth is not None and input_options.truth not in columns:
+        raise unknown_column_error(first_file.name, input_options.truth, columns)
+    row_column = (
+        input_options.id if input_options.id in columns else find_column(columns, ColumnNames.ROW)
+    )
+    row_column = row_column or (columns[0] if len(columns) == 2 else None)
+    other_columns = [name for name in columns if name != row_column]
+    truth_column = input_options.truth or find_column(other_columns, ColumnNames.TRUTH)
+    truth_column = truth_column or (other_columns[0] if len(other_columns) == 1 else None)
+    if row_column is None or truth_column is None or row_column == truth_column:
         message = f"which columns are row and class? columns: {list_names(columns)}"
         hint = f"name them with {OPTION}--id COLUMN{END} and {OPTION}--truth COLUMN{END}"
-        raise DataError.new(message, "no-truth", first.name, hint=hint)
-    return ClassTable(files, row, truth)
+        raise DataError.new(message, "no-truth", first_file.name, hint=hint)
+    return ClassTable(files, row_column, truth_column)
 
 
 def _kinds(
@@ -280,13 +331,19 @@ def _kinds(
     """Guess each column's kind; counting detects a wrong guess."""
     if file.native is not None:
         schema = file.native.select(*names).collect_schema()
-        binary = {n for n in names if schema[n] == nw.Boolean or schema[n].is_integer()}
-        numeric = {n for n in names if schema[n].is_numeric()}
+        binary_names = {
+            name for name in names if schema[name] == nw.Boolean or schema[name].is_integer()
+        }
+        numeric_names = {name for name in names if schema[name].is_numeric()}
     else:
         profiles = profile_sample(file, null_values)
-        binary = {n for n in names if profiles[n].is_binary}
-        numeric = {n for n in names if profiles[n].mostly_numeric}
+        binary_names = {name for name in names if profiles[name].is_binary}
+        numeric_names = {name for name in names if profiles[name].mostly_numeric}
     return {
-        name: "binary" if name in binary else "numeric" if name in numeric else "category"
+        name: "binary"
+        if name in binary_names
+        else "numeric"
+        if name in numeric_names
+        else "category"
         for name in names
     }

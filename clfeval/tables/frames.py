@@ -45,16 +45,18 @@ if not TYPE_CHECKING:
 
 def engine_errors() -> tuple[type[Exception], ...]:
     """Return the exceptions of the engines that are in use for an invalid table."""
-    names = (
+    error_names = (
         ("duckdb", "Error"),
         ("pyspark.errors", "PySparkException"),
         ("py4j.protocol", "Py4JError"),
         ("grpc", "RpcError"),
     )
-    used: list[type[Exception]] = [
-        getattr(sys.modules[module], name) for module, name in names if sys.modules.get(module)
+    loaded_errors: list[type[Exception]] = [
+        getattr(sys.modules[module], name)
+        for module, name in error_names
+        if sys.modules.get(module)
     ]
-    return pl.exceptions.PolarsError, nw.exceptions.NarwhalsError, *used
+    return pl.exceptions.PolarsError, nw.exceptions.NarwhalsError, *loaded_errors
 
 
 @contextmanager
@@ -84,13 +86,14 @@ class Progress:
 
 def collect(frame: Frame, step: str = "") -> nw.DataFrame[Any]:
     """Collect a lazy frame, in polars with the streaming engine; of DuckDB and Spark in polars."""
-    Progress.step, kind = step, frame.implementation
+    Progress.step = step
+    engine = frame.implementation
     try:
-        if kind.is_polars():
+        if engine.is_polars():
             return _with_plain_times(frame.collect(engine="streaming"))
-        if kind.is_duckdb():  # which narwhals would do with pyarrow
+        if engine.is_duckdb():  # which narwhals would do with pyarrow
             return _with_plain_times(nw.from_native(pl.DataFrame(frame.to_native())))
-        if kind.is_spark_like():
+        if engine.is_spark_like():
             return _with_plain_times(frame.collect("polars"))
         return frame.collect()
     finally:
@@ -111,13 +114,15 @@ def _with_plain_times(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     Times of Python have none, and are equal in both hours of a night when clocks are put back.
     """
     table: pl.DataFrame = frame.to_native()
-    times = {name: kind for name, kind in table.schema.items() if isinstance(kind, pl.Datetime)}
-    for name, kind in times.items():
+    time_types = {
+        name: dtype for name, dtype in table.schema.items() if isinstance(dtype, pl.Datetime)
+    }
+    for name, dtype in time_types.items():
         column = pl.col(name)
-        if kind.time_zone is not None:
+        if dtype.time_zone is not None:
             column = column.dt.convert_time_zone("UTC")
-        table = table.with_columns(column.cast(pl.String) if kind.time_unit == "ns" else column)
-    return nw.from_native(table) if times else frame
+        table = table.with_columns(column.cast(pl.String) if dtype.time_unit == "ns" else column)
+    return nw.from_native(table) if time_types else frame
 
 
 def concatenate_frames(frames: Sequence[Frame]) -> Frame:
@@ -164,31 +169,35 @@ def with_shortest_decimals(frame: Frame, names: Iterable[str]) -> Frame:
     """
     if not (names := [*names]):
         return frame
-    types = frame.collect_schema()
-    names = [name for name in names if types[name] == nw.Float32]
+    column_types = frame.collect_schema()
+    names = [name for name in names if column_types[name] == nw.Float32]
     if not names:
         return frame
+    # of one column at a time: the number, its power of ten, and its shortest decimal
     x = nw.col("__clfeval_x")
     power = nw.col("__clfeval_power")
     shortest = nw.col("__clfeval_shortest")
     for name in names:
-        single = nw.col(name)
-        double = single.cast(nw.Float64)
-        frame = frame.with_columns(__clfeval_x=double, __clfeval_shortest=double)
-        scale = nw.lit(0.0)
-        for place in range(-12, 6):  # 6 digits are whole multiples of 1 / power
-            is_reached = x.abs() >= 10.0**place
-            scale = nw.when(is_reached).then(nw.lit(10.0 ** (5 - place))).otherwise(scale)
-        scale = nw.when(x.abs() >= 1e6).then(nw.lit(0.0)).otherwise(scale)
-        frame = frame.with_columns(__clfeval_power=scale)
+        number32 = nw.col(name)
+        number64 = number32.cast(nw.Float64)
+        frame = frame.with_columns(__clfeval_x=number64, __clfeval_shortest=number64)
+        power_expr = nw.lit(0.0)
+        for exponent in range(-12, 6):  # 6 digits are whole multiples of 1 / power
+            is_reached = x.abs() >= 10.0**exponent
+            power_expr = (
+                nw.when(is_reached).then(nw.lit(10.0 ** (5 - exponent))).otherwise(power_expr)
+            )
+        power_expr = nw.when(x.abs() >= 1e6).then(nw.lit(0.0)).otherwise(power_expr)
+        frame = frame.with_columns(__clfeval_power=power_expr)
         for factor in (1e3, 1e2, 10.0, 1.0):
             # polars divides by a single number by multiplying with its inverse, which is not exact
-            rounded = (x * (power * factor) + 0.5).floor() / (power * factor + x * 0.0)
-            is_same = rounded.cast(nw.Float32) == single
-            rounded = nw.when(is_same).then(rounded).otherwise(shortest)
-            frame = frame.with_columns(__clfeval_shortest=rounded)
+            candidate = (x * (power * factor) + 0.5).floor() / (power * factor + x * 0.0)
+            is_same = candidate.cast(nw.Float32) == number32
+            frame = frame.with_columns(
+                __clfeval_shortest=nw.when(is_same).then(candidate).otherwise(shortest)
+            )
         frame = frame.with_columns(shortest.alias(name))
-    return frame.select(*types.names())
+    return frame.select(*column_types.names())
 
 
 def float32_threshold(threshold: float) -> float:
@@ -196,10 +205,10 @@ def float32_threshold(threshold: float) -> float:
     with np.errstate(over="ignore"):
         candidate = np.float32(threshold)
         infinity = np.float32(np.inf)
-        below = np.nextafter(candidate, -infinity)
-        while float(str(below)) >= threshold and below < candidate:
-            candidate = below
-            below = np.nextafter(candidate, -infinity)
+        next_below = np.nextafter(candidate, -infinity)
+        while float(str(next_below)) >= threshold and next_below < candidate:
+            candidate = next_below
+            next_below = np.nextafter(candidate, -infinity)
         while float(str(candidate)) < threshold:
             candidate = np.nextafter(candidate, infinity)
     return float(candidate)
@@ -223,18 +232,18 @@ def first_line_of(error: BaseException) -> str:
     return next(filter(None, lines), type(error).__name__)
 
 
-def as_text(value: object) -> str | None:
+def as_text(cell: object) -> str | None:
     """Write a label as text: True is true, 1 is 1, 1.0 is 1.0; None and NaN are missing.
 
     Times with a zone are those of UTC.
     """
-    if is_missing(value):
+    if is_missing(cell):
         return None
-    if type(value).__name__ in ("bool", "bool_"):  # of Python and of numpy
-        return "true" if value else "false"
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        value = value.astimezone(UTC)
-    return str(value)
+    if type(cell).__name__ in ("bool", "bool_"):  # of Python and of numpy
+        return "true" if cell else "false"
+    if isinstance(cell, datetime) and cell.tzinfo is not None:
+        cell = cell.astimezone(UTC)
+    return str(cell)
 
 
 def distinct_texts(values: Iterable[object]) -> set[str]:
@@ -254,9 +263,9 @@ def count_texts(values: Iterable[object], counts: Iterable[int]) -> Counter[str]
 
 def natural_sort_key(text: str) -> tuple[tuple[int, float, str], ...]:
     """Return the key that sorts numbers in text by value: 2 before 10, fold9 before fold10."""
-    parts = re.split(r"(\d+(?:\.\d+)?)", text)
+    text_parts = re.split(r"(\d+(?:\.\d+)?)", text)
     return tuple(
-        (0, float(part), part) if index % 2 else (1, 0.0, part)
-        for index, part in enumerate(parts)
-        if part
+        (0, float(text_part), text_part) if index % 2 else (1, 0.0, text_part)
+        for index, text_part in enumerate(text_parts)
+        if text_part
     )

@@ -44,10 +44,10 @@ def _label(_: str, value: object) -> str | None:
 def _score_kind(flag: str, value: object) -> str | None:
     """Return `exact` or `buckets:M`; UsageError for other texts."""
     text = None if value is None else str(value)
-    kind, colon, bits = (text or "").partition(":")
+    scheme, separator, bits = (text or "").partition(":")
     if text in (None, "exact"):
         return text
-    if kind != "buckets" or (colon and not (bits.isdecimal() and 4 <= int(bits) <= 20)):
+    if scheme != "buckets" or (separator and not (bits.isdecimal() and 4 <= int(bits) <= 20)):
         message = f"{OPTION}{flag}{END} '{text}' is neither exact nor buckets:M, M from 4 to 20"
         raise bad_option(message)
     return f"buckets:{int(bits or 10)}"
@@ -303,34 +303,34 @@ class InputOptions:
 
     def with_scales(self) -> Self:
         """Return the options with the scales of models in place of --model NAME:SCALE."""
-        names: dict[str, list[str]] = {"reversed": [], "percent": [], "logit": []}
+        models_by_scale: dict[str, list[str]] = {"reversed": [], "percent": [], "logit": []}
         calibrations = list[tuple[str, str]]()
         models = list[str]()
-        for text in self.model:
-            if (pair := split_calibrator(text)) is not None:
-                calibrations.append(pair)
+        for model_text in self.model:
+            if (calibration := split_calibrator(model_text)) is not None:
+                calibrations.append(calibration)
                 continue
-            name, _, scale = text.rpartition(":")
-            if name and scale in names:
-                names[scale].append(name)
-                text = name
-            models.append(text)
-        if not (any(names.values()) or calibrations):
+            name, _, scale = model_text.rpartition(":")
+            has_scale = bool(name) and scale in models_by_scale
+            if has_scale:
+                models_by_scale[scale].append(name)
+            models.append(name if has_scale else model_text)
+        if not (any(models_by_scale.values()) or calibrations):
             return self
         if self.join not in (None, JOIN_NOTHING):
-            scale = next((scale for scale, scaled in names.items() if scaled), "FILE.json")
+            scale = next((key for key, names in models_by_scale.items() if names), "FILE.json")
             option = f"{OPTION}--model NAME:{scale}{END}"
             message = f"{option} and {OPTION}--join{END} cannot be combined"
             raise bad_option(message, "change the scores in the file")
-        calibrated = [name for name, _ in calibrations]
+        calibrated_models = [name for name, _ in calibrations]
         return replace(
             self,
-            model=tuple(dict.fromkeys([*models, *calibrated])),
-            turned=tuple(names["reversed"]),
-            percents=tuple(names["percent"]),
-            log_odds=tuple(names["logit"]),
+            model=tuple(dict.fromkeys([*models, *calibrated_models])),
+            turned=tuple(models_by_scale["reversed"]),
+            percents=tuple(models_by_scale["percent"]),
+            log_odds=tuple(models_by_scale["logit"]),
             calibrations=tuple(calibrations),
-            only_calibrated=tuple(name for name in calibrated if name not in models),
+            only_calibrated=tuple(name for name in calibrated_models if name not in models),
         )
 
     def with_runs(self, column: str | None, *, files: bool) -> InputOptions:
@@ -484,14 +484,14 @@ def find_column(columns: Iterable[str], names: Sequence[str]) -> str | None:
     `Patient No` is `patient_id`.
     """
     known_columns = list(columns)
-    loose = {_normalise_name(column): column for column in reversed(known_columns)}
-    loose |= {column: column for column in known_columns if column in names}
-    return next((loose[name] for name in names if name in loose), None)
+    columns_by_name = {_normalise_name(column): column for column in reversed(known_columns)}
+    columns_by_name |= {column: column for column in known_columns if column in names}
+    return next((columns_by_name[name] for name in names if name in columns_by_name), None)
 
 
 def _normalise_name(name: str) -> str:
-    words = re.sub(r"[\s-]+", "_", name.strip().casefold())
-    return re.sub(r"_(no|nr|num|number|code|key)\.?$", "_id", words)
+    with_underscores = re.sub(r"[\s-]+", "_", name.strip().casefold())
+    return re.sub(r"_(no|nr|num|number|code|key)\.?$", "_id", with_underscores)
 
 
 def is_index_name(name: str) -> bool:
@@ -499,13 +499,15 @@ def is_index_name(name: str) -> bool:
     return bool(re.fullmatch(_INDEX, name))
 
 
-def parse_facets(roles: InputOptions, columns: Collection[str]) -> tuple[tuple[str, ...], ...]:
+def parse_facets(
+    input_options: InputOptions, columns: Collection[str]
+) -> tuple[tuple[str, ...], ...]:
     """Return the columns of entries of --by: `a*b` is a and b (unless a column), `age:4` is age."""
-    names = {*columns, *([] if roles.run is None else [roles.run])}
+    known_names = {*columns, *([] if input_options.run is None else [input_options.run])}
     facets = dict[tuple[str, ...], None]()
-    for text in roles.by:
-        parts = [text] if text in names else map(str.strip, text.split("*"))
-        facet = dict.fromkeys(parse_bins(part, names)[0] for part in parts)
+    for by_text in input_options.by:
+        facet_parts = [by_text] if by_text in known_names else map(str.strip, by_text.split("*"))
+        facet = dict.fromkeys(parse_bins(facet_part, known_names)[0] for facet_part in facet_parts)
         facets[tuple(facet)] = None
     return tuple(facets)
 
@@ -526,56 +528,62 @@ def match_names(
     file: str, names: Sequence[str], patterns: Sequence[str], *, kind: str = "model"
 ) -> list[str]:
     """Return the names that match exact names or globs; UsageError for one without a match."""
-    matched: dict[str, None] = {}
+    matched_names: dict[str, None] = {}
     known_names = set(names)
     for pattern in patterns:
-        matching = [pattern]
+        pattern_matches = [pattern]
         if pattern not in known_names:
-            matching = [name for name in names if fnmatchcase(name, pattern)]
-        if not matching:
-            text = f"no {kind} matches '{pattern}'; {kind}s: {list_names(names)}"
-            parts = [part.strip() for part in pattern.split(",")]
+            pattern_matches = [name for name in names if fnmatchcase(name, pattern)]
+        if not pattern_matches:
+            message = f"no {kind} matches '{pattern}'; {kind}s: {list_names(names)}"
+            pattern_parts = [pattern_part.strip() for pattern_part in pattern.split(",")]
             hint = suggestion(pattern, names)
-            if len(parts) > 1 and known_names.issuperset(parts):
+            if len(pattern_parts) > 1 and known_names.issuperset(pattern_parts):
                 flag = {"column": "--ignore"}.get(kind, f"--{kind}")
-                hint = f"name each one: {' '.join(format_option(flag, part) for part in parts)}"
-            raise UsageError.new(text, f"unknown-{kind}", file, hint=hint)
-        matched |= dict.fromkeys(matching)
-    return list(matched)
+                options = (format_option(flag, pattern_part) for pattern_part in pattern_parts)
+                hint = f"name each one: {' '.join(options)}"
+            raise UsageError.new(message, f"unknown-{kind}", file, hint=hint)
+        matched_names |= dict.fromkeys(pattern_matches)
+    return list(matched_names)
 
 
 def parse_bins(text: str, columns: Collection[str]) -> tuple[str, str]:
     """Split an entry of --by into column and bins; the bins are "" if it has none."""
-    name, colon, spec = text.rpartition(":")
-    if text in columns or not colon or name not in columns or not re.fullmatch(_SPEC, spec):
+    name, separator, bins_text = text.rpartition(":")
+    if (
+        text in columns
+        or not separator
+        or name not in columns
+        or not re.fullmatch(_SPEC, bins_text)
+    ):
         return text, ""
-    return name, spec
+    return name, bins_text
 
 
 def split_calibrator(text: str) -> tuple[str, str] | None:
     """Split `NAME:FILE.json` into a model and a file of calibrators; None for another text."""
-    parts = text.split(":")
-    if len(parts) == 1 or not text.lower().endswith(CALIBRATOR_SUFFIX):
+    colon_parts = text.split(":")
+    if len(colon_parts) == 1 or not text.lower().endswith(CALIBRATOR_SUFFIX):
         return None
-    for place in range(len(parts) - 1, 0, -1):
-        name = ":".join(parts[:place])
-        path = ":".join(parts[place:])
+    for name_part_count in range(len(colon_parts) - 1, 0, -1):
+        name = ":".join(colon_parts[:name_part_count])
+        path = ":".join(colon_parts[name_part_count:])
         if name and os.path.exists(path):
             return name, path
-    return ":".join(parts[:-1]), parts[-1]
+    return ":".join(colon_parts[:-1]), colon_parts[-1]
 
 
 def split_path(text: str) -> tuple[str | None, str]:
     """Split `NAME=FILE` into name and path; no name if the whole text is an existing path."""
-    parts = text.split("=")
-    if len(parts) == 1 or not parts[0] or os.path.exists(text) or glob.glob(text):
+    equals_parts = text.split("=")
+    if len(equals_parts) == 1 or not equals_parts[0] or os.path.exists(text) or glob.glob(text):
         return None, text
-    for i in range(1, len(parts)):
-        name = "=".join(parts[:i])
-        path = "=".join(parts[i:])
+    for name_part_count in range(1, len(equals_parts)):
+        name = "=".join(equals_parts[:name_part_count])
+        path = "=".join(equals_parts[name_part_count:])
         if path == "-" or os.path.exists(path) or glob.glob(path):
             return name, path
-    return parts[0], text.removeprefix(f"{parts[0]}=")
+    return equals_parts[0], text.removeprefix(f"{equals_parts[0]}=")
 
 
 def table_paths(table: object) -> list[str]:

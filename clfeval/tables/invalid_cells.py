@@ -23,7 +23,7 @@ from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 from clfeval.tables.csv import (
     HEAD_BYTES,
-    TRIED,
+    TRIED_LINES,
     CsvHead,
     FingerprintTask,
     inspect_structure,
@@ -96,10 +96,10 @@ def column_as_number(column: str, written: Container[str] = ()) -> pl.Expr:
 
 def missing_value(column: str, *, number: bool = False, written: Container[str] = ()) -> Check:
     """Return the check for empty cells, and for NaN in numbers."""
-    absent = pl.col(column).is_null()
+    is_absent = pl.col(column).is_null()
     if number:
-        absent |= column_as_number(column, written).is_nan().fill_null(value=False)
-    return Check(column, "missing-value", "missing value", absent)
+        is_absent |= column_as_number(column, written).is_nan().fill_null(value=False)
+    return Check(column, "missing-value", "missing value", is_absent)
 
 
 def missing_cell(column: str, frame: pl.LazyFrame) -> Check:
@@ -109,14 +109,17 @@ def missing_cell(column: str, frame: pl.LazyFrame) -> Check:
 
 def bad_number(column: str, written: Container[str] = ()) -> Check:
     """Return the check for text that is not a number."""
-    bad = pl.col(column).is_not_null() & column_as_number(column, written).is_null()
-    return Check(column, "bad-number", "'{value}' is not a number", bad)
+    is_bad = pl.col(column).is_not_null() & column_as_number(column, written).is_null()
+    return Check(column, "bad-number", "'{value}' is not a number", is_bad)
 
 
 def prediction_checks(
     column: str, columns: Columns, suspicion: Suspicion, *, number: bool, unknown: bool = True
 ) -> list[Check]:
-    """Return the checks for invalid predictions: not a number, or not a known label."""
+    """Return the checks for invalid predictions: not a number, or not a known label.
+
+    number: the column has numbers, else labels. unknown: whether labels are checked.
+    """
     written, text = columns.written, column_as_text(column)
     checks = [missing_value(column, number=number, written=written)] if suspicion.strict else []
     if number:
@@ -125,43 +128,45 @@ def prediction_checks(
         if column in columns.spelled:
             text = spell_labels(pl, text, columns.spelled[column])
         text = fold_text(text) if columns.fold else text
-        bad = pl.col(column).is_not_null() & ~text.is_in(list(suspicion.known))
+        is_unknown = pl.col(column).is_not_null() & ~text.is_in(list(suspicion.known))
         message = "'{value}' is not among truth's labels " + escape_braces(
             list_names(suspicion.known)
         )
-        checks.append(Check(column, "unknown-label", message, bad))
+        checks.append(Check(column, "unknown-label", message, is_unknown))
     return checks
 
 
 def zero_probabilities(model: str, columns: Sequence[str], written: Container[str] = ()) -> Check:
     """Return the check for class probabilities that are all 0, which cannot be normalised."""
-    none = pl.all_horizontal(column_as_number(column, written) == 0 for column in columns)
+    are_zero = pl.all_horizontal(column_as_number(column, written) == 0 for column in columns)
     message = f"the class probabilities of {escape_braces(quote_name(model))} are all 0"
-    return Check(columns[0], "bad-sum", message, none)
+    return Check(columns[0], "bad-sum", message, are_zero)
 
 
 def bad_weight(column: str, written: Container[str] = ()) -> Check:
     """Return the check for weights that are missing, negative, infinite or not a number."""
     number = column_as_number(column, written)
-    good = (number >= 0) & number.is_finite()
+    is_valid = (number >= 0) & number.is_finite()
     message = "'{value}' is not a valid weight"
-    return Check(column, "bad-weight", message, ~good.fill_null(value=False))
+    return Check(column, "bad-weight", message, ~is_valid.fill_null(value=False))
 
 
 def count_blank(file: TableFile) -> int:
     """Count the blank lines of a text table."""
     if file.head is None:
         return 0
-    text: pl.LazyFrame = scan(file, dict.fromkeys(file.columns, "text")).to_native()
-    blank = pl.all_horizontal(pl.all().is_null()).sum()
-    return int(text.select(blank).collect(engine="streaming").item())
+    text_cells: pl.LazyFrame = scan(file, dict.fromkeys(file.columns, "text")).to_native()
+    blank_count = pl.all_horizontal(pl.all().is_null()).sum()
+    return int(text_cells.select(blank_count).collect(engine="streaming").item())
 
 
 def duplicate_id(*row: str) -> Check:
     """Return the check for ids in more than one row (of a run, if given), with their first row."""
-    first = pl.col(PLACE).first().over(row)
-    again = (pl.col(PLACE) != first) & pl.col(row[0]).is_not_null()
-    return Check(row[0], "duplicate-id", "'{value}' is already in {extra}", again, first)
+    first_place = pl.col(PLACE).first().over(row)
+    is_repeated = (pl.col(PLACE) != first_place) & pl.col(row[0]).is_not_null()
+    return Check(
+        row[0], "duplicate-id", "'{value}' is already in {extra}", is_repeated, first_place
+    )
 
 
 def escape_braces(text: str) -> str:
@@ -204,14 +209,16 @@ def numbered_rows(
     frame = frame.with_columns(pl.lit(file.name).alias(FILE), place)
     if file.head is not None:
         frame = frame.filter(~pl.all_horizontal(pl.col(name).is_null() for name in file.columns))
-    marks = list(null_values)
-    if not marks:
+    null_texts = list(null_values)
+    if not null_texts:
         return frame
-    names = set(frame.collect_schema())  # polars names the columns of pandas that have no name
+    schema_names = set(
+        frame.collect_schema()
+    )  # polars names the columns of pandas that have no name
     return frame.with_columns(
-        pl.when(~column_as_text(name).is_in(marks)).then(pl.col(name))
+        pl.when(~column_as_text(name).is_in(null_texts)).then(pl.col(name))
         for name in file.columns
-        if name in names
+        if name in schema_names
     )
 
 
@@ -220,26 +227,27 @@ def run_checks(frame: pl.LazyFrame, checks: Iterable[Check]) -> tuple[list[Probl
     problems: list[Problem] = []
     totals: Counter[str] = Counter()
     for check in checks:
-        extra = check.extra if check.extra is not None else pl.lit("")
-        value = column_as_text(check.column).alias("__clfeval_value")
-        cells = frame.select(FILE, ROW, value, extra=extra, bad=check.bad)
-        bad_cells = cells.filter("bad").drop("bad")
-        rows = bad_cells.collect(engine="streaming").sort(FILE, ROW)
-        totals[check.code] += rows.height
-        for file, row, text, extra_text in rows.head(MAX_PROBLEMS).iter_rows():
-            message = check.message.format(value="" if text is None else text, extra=extra_text)
+        extra_text = check.extra if check.extra is not None else pl.lit("")
+        value_text = column_as_text(check.column).alias("__clfeval_value")
+        cells = frame.select(FILE, ROW, value_text, extra=extra_text, is_bad=check.bad)
+        bad_cells = cells.filter("is_bad").drop("is_bad")
+        bad_rows = bad_cells.collect(engine="streaming").sort(FILE, ROW)
+        totals[check.code] += bad_rows.height
+        for file, row, value, extra in bad_rows.head(MAX_PROBLEMS).iter_rows():
+            message = check.message.format(value="" if value is None else value, extra=extra)
             problems.append(Problem(message, check.code, file, row, check.column))
     return problems, +totals
 
 
 def with_delimiter(error: DataError, delimiter: str, columns: Sequence[str]) -> DataError:
     """Return an error with the hint to use another delimiter; columns: of a metric table."""
-    written = r"\t" if delimiter == "\t" else delimiter
+    delimiter_text = r"\t" if delimiter == "\t" else delimiter
     observation = "there is only one column; " if len(columns) == 1 else ""
-    hint = (
-        f"{observation}if the delimiter is different, add {format_option('--delimiter', written)}"
+    option = format_option("--delimiter", delimiter_text)
+    hint = f"{observation}if the delimiter is different, add {option}"
+    return DataError(
+        error.problems, hint=hint, totals=error.totals, fixes={"delimiter": delimiter_text}
     )
-    return DataError(error.problems, hint=hint, totals=error.totals, fixes={"delimiter": written})
 
 
 def read_head(source: SourceFile) -> tuple[SourceFile, CsvHead]:
@@ -252,27 +260,37 @@ def read_head(source: SourceFile) -> tuple[SourceFile, CsvHead]:
         if error.problems[0].code == "not-utf8":
             raise
         raise title_error(source) or error from error
-    explained = not head.ragged or other_delimiter(source, head.columns) or title_error(source)
-    if not explained:
+    is_explained = not head.ragged or other_delimiter(source, head.columns) or title_error(source)
+    if not is_explained:
         inspect_structure(source, head.columns)
     return source, head
 
 
-def refuse_different_delimiters(first: TableFile, later: TableFile) -> None:
+def refuse_different_delimiters(first_file: TableFile, later_file: TableFile) -> None:
     """Raise DataError for two text files with different delimiters."""
-    texts = [file.source for file in (first, later) if file.source and file.source.text]
-    if len(texts) < 2:
-        return
-    delimiters = [
-        other_delimiter(file.source, file.columns) for file in (first, later) if file.source
+    text_sources = [
+        file.source for file in (first_file, later_file) if file.source and file.source.text
     ]
-    if delimiters[0] == delimiters[1]:
+    if len(text_sources) < 2:
         return
-    ours, theirs = (sign or text.delimiter for sign, text in zip(delimiters, texts, strict=True))
-    later_sign, its = ("a tab" if sign == "\t" else f"'{sign}'" for sign in (theirs, ours))
-    message = f"its delimiter is {later_sign}, but that of {first.name} is {its}"
+    likely_delimiters = [
+        other_delimiter(file.source, file.columns)
+        for file in (first_file, later_file)
+        if file.source
+    ]
+    if likely_delimiters[0] == likely_delimiters[1]:
+        return
+    first_delimiter, later_delimiter = (
+        delimiter or text_source.delimiter
+        for delimiter, text_source in zip(likely_delimiters, text_sources, strict=True)
+    )
+    later_text, first_text = (
+        "a tab" if delimiter == "\t" else f"'{delimiter}'"
+        for delimiter in (later_delimiter, first_delimiter)
+    )
+    message = f"its delimiter is {later_text}, but that of {first_file.name} is {first_text}"
     hint = "files read as one table need the same delimiter; .tsv files are read with tabs"
-    raise DataError.new(message, "different-columns", later.name, hint=hint)
+    raise DataError.new(message, "different-columns", later_file.name, hint=hint)
 
 
 def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
@@ -318,8 +336,8 @@ def check_structure(
     tasks: of the files that are read, joined ones each. `short_rows`: whether some row lacks its
     last field; None if unknown.
     """
-    parts = [part for file in files for part in file.files]
-    for file, task in zip(parts, tasks, strict=False):
+    single_files = [single_file for file in files for single_file in file.files]
+    for file, task in zip(single_files, tasks, strict=False):
         if file.head is None or file.source is None or task is None:
             continue
         fingerprint = task.result()
@@ -333,45 +351,50 @@ def check_structure(
 
 def _has_short_rows(file: TableFile) -> bool:
     """Return whether some row lacks its last field; of longer rows the reader raises."""
-    marks = nw.col(NO_TAIL, TEXT_BYTES).sum()
-    return bool(collect(scan(file, {}, watch=True).select(marks))[NO_TAIL].item())
+    short_rows = nw.col(NO_TAIL, TEXT_BYTES).sum()
+    return bool(collect(scan(file, {}, watch=True).select(short_rows))[NO_TAIL].item())
 
 
 def _may_be_header(cells: Sequence[str]) -> bool:
     """Return whether cells are several names, and not a comment."""
-    names = [cell for cell in cells if cell.strip()]
-    return len(names) > 1 and not cells[0].lstrip().startswith("#")
+    filled_cells = [cell for cell in cells if cell.strip()]
+    return len(filled_cells) > 1 and not cells[0].lstrip().startswith("#")
 
 
 def title_error(source: SourceFile) -> DataError | None:
     """Return the error of a text with a title or comments above its header; None if it has none."""
-    above = source.comments.count(b"\n")
+    comment_lines = source.comments.count(b"\n")
     with source.path.open("rb") as stream:
         stream.seek(len(source.comments))
-        head = stream.read(HEAD_BYTES)
-    lines = head.decode("utf-8-sig", errors="replace").splitlines()[:TRIED]
+        head_bytes = stream.read(HEAD_BYTES)
+    lines = head_bytes.decode("utf-8-sig", errors="replace").splitlines()[:TRIED_LINES]
     for delimiter in dict.fromkeys((source.delimiter, ",", ";", "\t", "|")):
         records = list(_records(lines, delimiter))
-        heads = [place for place, (_, cells) in enumerate(records) if _may_be_header(cells)]
-        lengths = [len(cells) for _, cells in records]
-        if delimiter == source.delimiter and heads[:1] == [0] and len({*lengths}) == 1:
+        headers = (index for index, (_, cells) in enumerate(records) if _may_be_header(cells))
+        header_index = next(headers, None)
+        field_counts = [len(cells) for _, cells in records]
+        if delimiter == source.delimiter and header_index == 0 and len({*field_counts}) == 1:
             return None
-        if not heads or heads[0] == 0 or len(records) < heads[0] + 2:
+        if not header_index or len(records) < header_index + 2:  # no header below a title
             continue
-        if len({*lengths[heads[0] :]}) == 1:
-            title_row, cells = records[0]
-            return _title_error(source.name, cells, above + title_row, above + records[heads[0]][0])
+        if len({*field_counts[header_index:]}) == 1:
+            title_row, title_cells = records[0]
+            header_row, _ = records[header_index]
+            return _title_error(
+                source.name, title_cells, comment_lines + title_row, comment_lines + header_row
+            )
     return None
 
 
-def _title_error(file: str, cells: Sequence[str], title_row: int, head_row: int) -> DataError:
+def _title_error(file: str, cells: Sequence[str], title_row: int, header_row: int) -> DataError:
     """Build the error of a title in a row above that of the column names."""
     message = f"{quote_name(next(filter(None, cells)))} is a title or comment, not a header"
-    hint = f"the column names are in row {head_row}: tail -n +{head_row} FILE > NEW"
+    hint = f"the column names are in row {header_row}: tail -n +{header_row} FILE > NEW"
     return DataError.new(message, "no-header", file, title_row, hint=hint)
 
 
 def _records(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the records of lines that are not blank, with their rows, up to an invalid one."""
     reader = csv.reader(lines, delimiter=delimiter)
     try:
         for cells in reader:
@@ -381,7 +404,9 @@ def _records(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[s
         return
 
 
-FEWER = "raise the limit (ulimit -u), or use fewer threads: POLARS_MAX_THREADS=1 clfeval ..."
+FEWER_THREADS = (
+    "raise the limit (ulimit -u), or use fewer threads: POLARS_MAX_THREADS=1 clfeval ..."
+)
 # messages of Python and of the engine when a thread cannot start
 _NO_THREAD = ("can't start new thread", "Resource temporarily unavailable", "WouldBlock")
 _OURS = (ClfevalError, KeyboardInterrupt, SystemExit, GeneratorExit)
@@ -395,16 +420,16 @@ def converting_engine_errors(sources: Sequence[SourceFile]) -> Iterator[None]:
     except _OURS:
         raise
     except BaseException as error:
-        if any(sign in str(error) for sign in _NO_THREAD):
+        if any(message_part in str(error) for message_part in _NO_THREAD):
             message = "the system cannot start more threads"
-            raise UsageError.new(message, "no-threads", hint=FEWER) from error
+            raise UsageError.new(message, "no-threads", hint=FEWER_THREADS) from error
         if isinstance(error, (OSError, *engine_errors())):
             raise_shortage(error)
         if isinstance(error, (*engine_errors(), pl.exceptions.PanicException, RecursionError)):
             for source in sources:
-                damage = _find_damage(source, error)
-                if damage is not None:
-                    raise damage from error
+                damage_error = _find_damage(source, error)
+                if damage_error is not None:
+                    raise damage_error from error
         raise
 
 
@@ -421,10 +446,12 @@ def _find_damage(source: SourceFile, error: BaseException) -> DataError | None:
         native = open_typed(source).native
         assert native is not None
         frame: pl.LazyFrame = native.to_native()
-        flat = [name for name, kind in frame.collect_schema().items() if not kind.is_nested()]
+        flat_names = [
+            name for name, dtype in frame.collect_schema().items() if not dtype.is_nested()
+        ]
         # counting nulls does not read the values, hashing does
         frame.select(pl.all().null_count()).collect(engine="streaming")
-        frame.select(pl.col(flat).hash().sum()).collect(engine="streaming")
+        frame.select(pl.col(flat_names).hash().sum()).collect(engine="streaming")
     except DataError as failure:
         return failure
     except BaseException as failure:

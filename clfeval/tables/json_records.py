@@ -20,19 +20,19 @@ _SPLIT = rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:columns|index|data)"\s*:\s*\['
 def first_record(source: SourceFile) -> dict[str, Any]:
     """Return the object in the first line that is not blank; {} if that is not an object."""
     with source.path.open("rb") as stream:
-        first = next((line.strip() for line in stream if line.strip()), b"")
-    if not first.startswith(b"{"):
+        first_line = next((line.strip() for line in stream if line.strip()), b"")
+    if not first_line.startswith(b"{"):
         return {}
     try:
-        return dict(json.loads(first))
+        return dict(json.loads(first_line))
     except ValueError:
         return {}
 
 
-def order_columns(columns: Iterable[str], first: Iterable[str]) -> list[str]:
+def order_columns(columns: Iterable[str], first_keys: Iterable[str]) -> list[str]:
     """Order columns as in the first record; keys of later records follow by name."""
-    place = {key: i for i, key in enumerate(first)}
-    return sorted(columns, key=lambda name: (place.get(name, len(place)), name))
+    key_index = {key: index for index, key in enumerate(first_keys)}
+    return sorted(columns, key=lambda name: (key_index.get(name, len(key_index)), name))
 
 
 def json_frame(source: SourceFile) -> pl.DataFrame:
@@ -53,15 +53,17 @@ def json_frame(source: SourceFile) -> pl.DataFrame:
         hint = "the list is empty"
         raise DataError.new("no rows to evaluate", "empty-table", source.name, hint=hint)
     text = content.decode("utf-8-sig")
-    first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
-    return frame.select(order_columns(frame.columns, first))
+    first_object, _end = json.JSONDecoder().raw_decode(text, text.index("{"))
+    return frame.select(order_columns(frame.columns, first_object))
 
 
 def _split_frame(content: bytes) -> pl.DataFrame | None:
     """Read columns and rows of pandas' orient='split'; None if the data is not of that form."""
     try:
         table = json.loads(content.decode("utf-8-sig"))
-        names = [str(name) for name in table["columns"]]
-        return pl.DataFrame(table["data"], schema=names, orient="row", infer_schema_length=None)
+        column_names = [str(name) for name in table["columns"]]
+        return pl.DataFrame(
+            table["data"], schema=column_names, orient="row", infer_schema_length=None
+        )
     except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
         return None

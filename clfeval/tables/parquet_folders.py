@@ -64,13 +64,15 @@ def _begins_as_parquet(file: str) -> bool:
 
 def _expand(paths: Sequence[str]) -> list[str]:
     """Return the Parquet files of folders and patterns, in order; DataError if there are none."""
-    expanded = list[str]()
+    expanded_paths = list[str]()
     for path in paths:
         matches = [path]
         if not os.path.exists(path) and glob.has_magic(path):
             matches = sorted(glob.glob(path, recursive=True))
-        groups = (parquet_files_of(name) if os.path.isdir(name) else [name] for name in matches)
-        files = list(chain.from_iterable(groups))
+        file_groups = (
+            parquet_files_of(name) if os.path.isdir(name) else [name] for name in matches
+        )
+        files = list(chain.from_iterable(file_groups))
         if not files or not all(map(os.path.exists, files)):
             message = "no Parquet file is there"
             hint = "name a file, a folder or a table"
@@ -79,39 +81,39 @@ def _expand(paths: Sequence[str]) -> list[str]:
                 hint = f"leave {OPTION}--engine{END} out"
             raise DataError.new(message, "no-such-file", path, hint=hint)
         # DuckDB takes `~` for the home folder
-        expanded += [os.path.abspath(file) if file[0] == "~" else file for file in files]
-    times = Counter(expanded)
-    for file in expanded:
+        expanded_paths += [os.path.abspath(file) if file[0] == "~" else file for file in files]
+    path_counts = Counter(expanded_paths)
+    for file in expanded_paths:
         if not _is_parquet(file):
             hint = f"move it out of the folder; text tables are read without {OPTION}--engine{END}"
             raise DataError.new("is not a Parquet file", "wrong-format", file, hint=hint)
-        if times[file] > 1:
+        if path_counts[file] > 1:
             raise DataError.new("is named twice, or is in a folder named", "repeated-file", file)
-    return expanded
+    return expanded_paths
 
 
 def _partition_keys(paths: Sequence[str], files: Sequence[str]) -> list[str]:
     """Return the columns that parts of paths below a folder are, `site` of `site=A`."""
     if len(paths) > 1 or not os.path.isdir(paths[0]):
         return []
-    below = [os.path.relpath(file, paths[0]) for file in files]
-    for path in below:
-        if any(part.count("=") > 1 for part in path.split(os.sep)[:-1]):
+    relative_paths = [os.path.relpath(file, paths[0]) for file in files]
+    for path in relative_paths:
+        if any(path_part.count("=") > 1 for path_part in path.split(os.sep)[:-1]):
             message = "a part of this path has two '='"
             hint = "write '=' in a value as %3D"
             raise DataError.new(message, "bad-file", os.path.join(paths[0], path), hint=hint)
-    keys = {tuple(_keys(path)) for path in below}
-    if len(keys) > 1:
+    key_sets = {tuple(_keys(path)) for path in relative_paths}
+    if len(key_sets) > 1:
         message = "its files have different partitions, such as site=A"
         raise DataError.new(message, "bad-file", paths[0], hint="name files of one kind")
-    return list(keys.pop())
+    return list(key_sets.pop())
 
 
 def refuse_partition_signs(engine: str, path: str, signs: str) -> None:
     """Raise DataError for a path with a partition such as `site=A?` that an engine misreads."""
-    parts = [part for part in path.split(os.sep)[:-1] if "=" in part]
+    partition_parts = [path_part for path_part in path.split(os.sep)[:-1] if "=" in path_part]
     for sign in signs:
-        if any(sign in part for part in parts):
+        if any(sign in path_part for path_part in partition_parts):
             message = f"{engine} cannot read '{sign}' in a partition such as site=A"
             hint = f"write it as %{ord(sign):02X}"
             raise DataError.new(message, "bad-file", path, hint=hint)
@@ -119,7 +121,7 @@ def refuse_partition_signs(engine: str, path: str, signs: str) -> None:
 
 def read_parquet_files(
     paths: Sequence[str],
-    roles: InputOptions,
+    input_options: InputOptions,
     read: Callable[[list[str], list[str], list[str]], Any],
 ) -> Frame:
     """Return Parquet files as one frame.
@@ -132,70 +134,78 @@ def read_parquet_files(
     """
     files = _expand(paths)
     keys = _partition_keys(paths, files)
-    above = [key for key in _keys(files[0]) if keys and key not in keys]
-    parts, types = _files_by_schema(files, keys, above)
-    ignored = match_names(paths[0], [*types, *keys], roles.ignore, kind="column")
-    drifting = {name: kinds for name, kinds in types.items() if name not in keys}
-    casts = _common_types(drifting, ignored)
-    if roles.engine == "spark":  # which has no numbers of 64 bits without a sign
-        casts |= {name: nw.Int64 for name, kinds in types.items() if {*kinds} == {pl.UInt64}}
+    outer_keys = [key for key in _keys(files[0]) if keys and key not in keys]
+    files_by_schema, types_by_column = _files_by_schema(files, keys, outer_keys)
+    ignored_columns = match_names(
+        paths[0], [*types_by_column, *keys], input_options.ignore, kind="column"
+    )
+    file_columns = {
+        name: file_of_type for name, file_of_type in types_by_column.items() if name not in keys
+    }
+    casts = _common_types(file_columns, ignored_columns)
+    if input_options.engine == "spark":  # which has no numbers of 64 bits without a sign
+        casts |= {
+            name: nw.Int64
+            for name, file_of_type in types_by_column.items()
+            if {*file_of_type} == {pl.UInt64}
+        }
     frames = list[Frame]()
-    for schema, part_files in parts.items():
-        frame = nw.from_native(read(part_files, keys, above)).lazy()
-        part_casts = {name: casts[name] for name, _ in schema if name in casts}
-        frames.append(_with_types(frame, part_casts, ignored))
+    for schema, schema_files in files_by_schema.items():
+        frame = nw.from_native(read(schema_files, keys, outer_keys)).lazy()
+        schema_casts = {name: casts[name] for name, _ in schema if name in casts}
+        frames.append(_with_types(frame, schema_casts, ignored_columns))
     return nw.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]
 
 
 def _files_by_schema(
-    files: Sequence[str], keys: Sequence[str], above: Sequence[str]
+    files: Sequence[str], keys: Sequence[str], outer_keys: Sequence[str]
 ) -> tuple[dict[Any, list[str]], dict[str, dict[Any, str]]]:
     """Return the files of each schema, without keys, and by column a file of each type.
 
-    above: the parts of the path above the folder.
+    outer_keys: the parts of the path above the folder.
     """
-    parts = dict[Any, list[str]]()
-    types = dict[str, dict[Any, str]]()
+    files_by_schema = dict[Any, list[str]]()
+    types_by_column = dict[str, dict[Any, str]]()
     first_names = {key.lower(): key for key in keys}
     for file in files:
         columns = _schema(file)
-        for name, kind in columns:
-            _refuse_equal_name(file, name, first_names.setdefault(name.lower(), name), above)
-            types.setdefault(name, {}).setdefault(kind, file)
-        schema = tuple((name, kind) for name, kind in columns if name not in keys)
-        parts.setdefault(schema, []).append(file)
-    return parts, types
+        for name, dtype in columns:
+            _refuse_equal_name(file, name, first_names.setdefault(name.lower(), name), outer_keys)
+            types_by_column.setdefault(name, {}).setdefault(dtype, file)
+        schema = tuple((name, dtype) for name, dtype in columns if name not in keys)
+        files_by_schema.setdefault(schema, []).append(file)
+    return files_by_schema, types_by_column
 
 
-def _with_types(frame: Frame, casts: Mapping[str, Any], ignored: Collection[str]) -> Frame:
+def _with_types(frame: Frame, casts: Mapping[str, Any], ignored_columns: Collection[str]) -> Frame:
     """Return a frame with columns of other types; those that are ignored are empty texts."""
     if not casts:
         return frame
     return with_shortest_decimals(frame, casts).with_columns(
-        nw.lit("").alias(name) if name in ignored else nw.col(name).cast(kind)
-        for name, kind in casts.items()
+        nw.lit("").alias(name) if name in ignored_columns else nw.col(name).cast(dtype)
+        for name, dtype in casts.items()
     )
 
 
 def _common_types(
-    types: Mapping[str, Mapping[Any, str]], ignored: Collection[str]
+    types_by_column: Mapping[str, Mapping[Any, str]], ignored_columns: Collection[str]
 ) -> dict[str, Any]:
-    """Return one type for each column of several; types: a file of each type, by column."""
+    """Return one type for each column of several; types_by_column: a file of each of its types."""
     return {
-        name: nw.String if name in ignored else _common_type(name, files)
-        for name, files in types.items()
-        if len(files) > 1
+        name: nw.String if name in ignored_columns else _common_type(name, file_of_type)
+        for name, file_of_type in types_by_column.items()
+        if len(file_of_type) > 1
     }
 
 
-def _refuse_equal_name(file: str, name: str, first_name: str, above: Sequence[str]) -> None:
+def _refuse_equal_name(file: str, name: str, first_name: str, outer_keys: Sequence[str]) -> None:
     """Raise DataError for a column that differs from an earlier one in case only, or is in a path.
 
-    above: the parts of the path above the folder.
+    outer_keys: the parts of the path above the folder.
     """
     if first_name != name:
         message = f"has the same letters as '{first_name}', and case does not count"
-    elif name in above:
+    elif name in outer_keys:
         message = "is a column, and a part of the path above the folder"
     else:
         return
@@ -216,47 +226,52 @@ def _schema(file: str) -> list[tuple[str, Any]]:
     return schema
 
 
-def _common_type(name: str, kinds: Mapping[Any, str]) -> Any:
-    """Return the type of a column that has several, in the files given; DataError if none fits."""
+def _common_type(name: str, file_of_type: Mapping[Any, str]) -> Any:
+    """Return the type of a column that has several; DataError if none fits.
+
+    file_of_type: a file of each of its types.
+    """
     choices: tuple[tuple[Any, Callable[[Any], bool]], ...] = (
-        (nw.Int64, lambda kind: kind.is_integer() and kind != pl.UInt64),
-        (nw.Float64, lambda kind: kind.is_numeric()),
-        (nw.String, lambda kind: kind in (pl.String, pl.Categorical, pl.Enum)),
-        (nw.Datetime("us"), lambda kind: kind == pl.Datetime and kind.time_zone is None),
+        (nw.Int64, lambda dtype: dtype.is_integer() and dtype != pl.UInt64),
+        (nw.Float64, lambda dtype: dtype.is_numeric()),
+        (nw.String, lambda dtype: dtype in (pl.String, pl.Categorical, pl.Enum)),
+        (nw.Datetime("us"), lambda dtype: dtype == pl.Datetime and dtype.time_zone is None),
     )
-    unfit = [
-        [kind for kind in kinds if kind != pl.Null and not is_suitable(kind)]
+    unfit_types = [
+        [dtype for dtype in file_of_type if dtype != pl.Null and not is_suitable(dtype)]
         for _, is_suitable in choices
     ]
-    if [] in unfit:
-        return choices[unfit.index([])][0]
-    odd_kind = min(unfit, key=len)[0]
-    kind = next(kind for kind in kinds if kind != odd_kind)
-    message = f"holds {odd_kind}, but {kind} in {kinds[kind]}"
+    for (common_type, _), unfit in zip(choices, unfit_types, strict=True):
+        if not unfit:
+            return common_type
+    odd_type = min(unfit_types, key=len)[0]
+    other_type = next(dtype for dtype in file_of_type if dtype != odd_type)
+    message = f"holds {odd_type}, but {other_type} in {file_of_type[other_type]}"
     reading = OfferedReading(f"without {quote_name(name)}", {"ignore": (name,)})
-    problem = Problem(message, "bad-type", kinds[odd_kind], None, name)
+    problem = Problem(message, "bad-type", file_of_type[odd_type], None, name)
     raise DataError(problem, hint="write both with one type", readings=[reading])
 
 
 def _keys(path: str) -> list[str]:
     """Return the columns that parts of a path are, `site` of `site=A`; two `=` make none."""
-    parts = path.split(os.sep)[:-1]
-    return [part.partition("=")[0] for part in parts if part.count("=") == 1]
+    path_parts = path.split(os.sep)[:-1]
+    return [path_part.partition("=")[0] for path_part in path_parts if path_part.count("=") == 1]
 
 
-def read_by_polars(paths: Sequence[str], options: InputOptions) -> Frame:
+def read_by_polars(paths: Sequence[str], input_options: InputOptions) -> Frame:
     """Return Parquet files as one frame of polars; see `read_parquet_files`."""
 
-    def read(files: list[str], keys: list[str], above: list[str]) -> pl.LazyFrame:
+    def read(files: list[str], keys: list[str], outer_keys: list[str]) -> pl.LazyFrame:
+        """Return the rows of files; keys: their partitions, which become columns of text."""
         for file in files if keys else []:
             refuse_partition_signs("polars", os.path.relpath(file, paths[0]), "*")
-        schema = dict.fromkeys([*above, *keys], pl.String) if keys else None
+        key_types = dict.fromkeys([*outer_keys, *keys], pl.String) if keys else None
         rows = pl.scan_parquet(
             [literal_path(file) for file in files],
             glob=False,
             hive_partitioning=bool(keys),
-            hive_schema=schema,
+            hive_schema=key_types,
         )
-        return rows.drop(above)
+        return rows.drop(outer_keys)
 
-    return read_parquet_files(paths, options, read)
+    return read_parquet_files(paths, input_options, read)

@@ -94,53 +94,56 @@ class Predictions:
     def described(self) -> str:
         """Return one line on how the table was read."""
         columns = self.columns
-        left = len(self.files) - 1
-        files = self.files[0].name + f" and {left:,} more file{'s' * (left > 1)}" * bool(left)
-        columns_by_part = {
+        further_count = len(self.files) - 1
+        files_text = self.files[0].name
+        if further_count:
+            plural = "s" if further_count > 1 else ""
+            files_text += f" and {further_count:,} more file{plural}"
+        column_of_role = {
             "truth": columns.truth or None,
             "ids": None if self.joined else columns.id,
             "clusters": columns.cluster,
             "weights": columns.weight,
             "models": columns.naming or None,
-            "predictions": (columns.naming and columns.answer) or None,
+            "predictions": (columns.naming and columns.answer) or None,  # of a long table
         }
-        places = [
-            f"{part} in '{name}'" for part, name in columns_by_part.items() if name is not None
+        columns_text = ", ".join(
+            f"{role} in '{name}'" for role, name in column_of_role.items() if name is not None
+        )
+        format_text = f" ({self.files[0].format})" if self.files[0].format else ""
+        phrases = [
+            self.joined or f"{files_text}: {self.layout.name} table{format_text}",
+            columns_text,
         ]
-        form = f" ({self.files[0].format})" if self.files[0].format else ""
-        parts = [self.joined or f"{files}: {self.layout.name} table{form}", ", ".join(places)]
         models_by_kind: dict[str, list[str]] = {}
         for model in columns.models:
             models_by_kind.setdefault(_kind_of_numbers(model), []).append(model.name)
-        for kind, values in KINDS.items():
+        for kind, title in KINDS.items():
             if names := models_by_kind.get(kind):
-                parts.append(f"{values} of {list_names(names)}")
+                phrases.append(f"{title} of {list_names(names)}")
         if columns.spelled:
-            parts.append(f"labels of {list_names(columns.spelled)} in truth's spelling")
+            phrases.append(f"labels of {list_names(columns.spelled)} in truth's spelling")
         if columns.ignored:
-            parts.append(f"ignored {list_names(columns.ignored)}")
+            phrases.append(f"ignored {list_names(columns.ignored)}")
         if columns.unused:
-            parts.append(f"not used: {list_names(columns.unused)}")
-        return "; ".join(parts)
+            phrases.append(f"not used: {list_names(columns.unused)}")
+        return "; ".join(phrases)
 
     def column_roles(self) -> list[ColumnRole]:
         """Return the role of every column of the files, with the reason."""
-        columns, roles = self.columns, self.roles
+        columns, input_options = self.columns, self.roles
+        id_reason = f"{OPTION}--id{END}" if input_options.id else "its name"
         role_of: dict[str | None, tuple[str, str]] = {
-            columns.truth: ("truth", f"{OPTION}--truth{END}" if roles.truth else "its name"),
-            columns.id: (
-                "id",
-                f"{OPTION}--join{END}"
-                if self.joined
-                else f"{OPTION}--id{END}"
-                if roles.id
-                else "its name",
+            columns.truth: (
+                "truth",
+                f"{OPTION}--truth{END}" if input_options.truth else "its name",
             ),
+            columns.id: ("id", f"{OPTION}--join{END}" if self.joined else id_reason),
             columns.naming: ("model names", "its name"),
             columns.answer: ("predictions", "its name"),
             columns.weight: (
                 "weight",
-                "its name" if roles.weight is None else f"{OPTION}--weight{END}",
+                "its name" if input_options.weight is None else f"{OPTION}--weight{END}",
             ),
             columns.cluster: ("cluster", f"{OPTION}--cluster{END}"),
             **dict.fromkeys(
@@ -155,8 +158,8 @@ class Predictions:
                 role = f"{KINDS[kind]} of '{model.name}'"
                 if label is not None:
                     role = f"probability of '{label}' by '{model.name}'"
-                classes = model.kind == "classes"
-                reason = f"{OPTION}--kind{END}" if roles.kind and not classes else WHY[kind]
+                by_option = bool(input_options.kind) and model.kind != "classes"
+                reason = f"{OPTION}--kind{END}" if by_option else WHY[kind]
                 role_of.setdefault(name, (role, reason))
         for name in columns.ignored:
             role_of.setdefault(name, ("left out", f"{OPTION}--ignore{END}"))

@@ -71,16 +71,19 @@ class ColumnProfile:
     def from_column(
         cls,
         column: Sequence[str | None],
-        decimal: str,
+        decimal_sign: str,
         *,
         typed_number: bool = False,
         floating: bool = False,
     ) -> ColumnProfile:
-        """Build the profile of a column from its texts; typed_number, floating: by its type."""
+        """Build the profile of a column from its texts, with `decimal_sign` as their decimal sign.
+
+        typed_number: its type is numeric. floating: its type is a float.
+        """
         counts = Counter(text for text in column if text is not None)
         rows = len(column)
         missing = rows - counts.total()
-        distinct = len(counts) == counts.total() > 1
+        is_distinct = len(counts) == counts.total() > 1
         texts = frozenset(counts)
         if typed_number:
             return cls(
@@ -90,40 +93,40 @@ class ColumnProfile:
                 missing=missing,
                 typed_number=True,
                 pointed=floating,
-                distinct=distinct,
+                distinct=is_distinct,
                 mostly_numeric=True,
                 sample=column,
                 all_numbers=True,
             )
-        percent = _most_match(_PERCENT, "%", texts)
-        commas = decimal == "." and _most_match(_COMMA, ",", texts)
-        plain, sample = counts, column
-        if percent or decimal == ",":
-            spelled = {text: _plain_number(text) for text in texts}
-            sample = [None if text is None else spelled[text] for text in column]
-            plain = Counter(text for text in sample if text is not None)
-            texts = frozenset(plain)
-        numbers = count_numbers(texts)
+        has_percents = _most_match(_PERCENT, "%", texts)
+        has_commas = decimal_sign == "." and _most_match(_COMMA, ",", texts)
+        plain_counts, sample = counts, column
+        if has_percents or decimal_sign == ",":
+            plain_of_text = {text: _plain_number(text) for text in texts}
+            sample = [None if text is None else plain_of_text[text] for text in column]
+            plain_counts = Counter(text for text in sample if text is not None)
+            texts = frozenset(plain_counts)
+        number_count = count_numbers(texts)
         return cls(
             texts,
-            counts=plain,
+            counts=plain_counts,
             rows=rows,
             missing=missing,
             pointed=any(map(_WITH_POINT.search, numbers_of_texts(texts))),
-            percent=percent,
-            commas=commas,
-            distinct=distinct,
-            mostly_numeric=2 * numbers > len(texts),
+            percent=has_percents,
+            commas=has_commas,
+            distinct=is_distinct,
+            mostly_numeric=2 * number_count > len(texts),
             sample=sample,
-            all_numbers=numbers == len(texts),
-            example=min(filter(_COMMA.fullmatch, counts), default="") if commas else "",
+            all_numbers=number_count == len(texts),
+            example=min(filter(_COMMA.fullmatch, counts), default="") if has_commas else "",
         )
 
     def with_spelling(self, spelling: Mapping[str, str]) -> ColumnProfile:
         """Return the profile with values spelled as a mapping says."""
         counts = Counter[str]()
-        for text, rows in self.counts.items():
-            counts[spelling.get(text, text)] += rows
+        for text, row_count in self.counts.items():
+            counts[spelling.get(text, text)] += row_count
         return replace(
             self,
             texts=frozenset(spelling.get(text, text) for text in self.texts),
@@ -197,47 +200,46 @@ def is_score(text: str) -> bool:
     return bool(re.fullmatch(_SCORE, text))
 
 
-def _most_match(written: re.Pattern[str], sign: str, texts: Collection[str]) -> bool:
+def _most_match(pattern: re.Pattern[str], sign: str, texts: Collection[str]) -> bool:
     """Return whether most texts match a pattern, in each of whose matches a sign stands."""
-    return sum(sign in text and bool(written.fullmatch(text)) for text in texts) * 2 > len(texts)
+    return sum(sign in text and bool(pattern.fullmatch(text)) for text in texts) * 2 > len(texts)
 
 
 def _plain_number(text: str) -> str:
     """Return a number with a decimal comma or a percent sign as a plain one, other texts as is."""
     if not (_COMMA.fullmatch(text) or _PERCENT.fullmatch(text)):
         return text
-    bare = text.rstrip("% ").replace(",", ".")
-    return repr(float(f"{bare}e-2")) if text.endswith("%") else bare
+    bare_number = text.rstrip("% ").replace(",", ".")
+    return repr(float(f"{bare_number}e-2")) if text.endswith("%") else bare_number
 
 
 def profile_sample(
-    file: TableFile, null_values: Sequence[str] = (), decimal: str = ".", *, fold: bool = False
+    file: TableFile, null_values: Sequence[str] = (), decimal_sign: str = ".", *, fold: bool = False
 ) -> dict[str, ColumnProfile]:
     """Return the profile of each column in the first rows; fold: in lower case and stripped.
 
     Raises DataError.
     """
-    nulls = set(null_values)
+    null_texts = set(null_values)
     if file.head is not None:
         sample = file.head.sample
-        cells = zip(*sample, strict=True) if sample else [()] * len(file.columns)
-        columns = {
-            name: [None if text in nulls else text for text in values]
-            for name, values in zip(file.columns, cells, strict=True)
+        columns = zip(*sample, strict=True) if sample else [()] * len(file.columns)
+        texts_of_column = {
+            name: [None if text in null_texts else text for text in cells]
+            for name, cells in zip(file.columns, columns, strict=True)
         }
-        types: Mapping[str, Any] = {}
+        column_types: Mapping[str, Any] = {}  # all are text
     else:
         frame = _first_rows(file)
-        types = frame.schema
-        columns = {name: _texts(frame[name].to_list(), nulls) for name in file.columns}
+        column_types = frame.schema
+        texts_of_column = {name: _texts(frame[name].to_list(), null_texts) for name in file.columns}
     profiles = {}
-    for name, texts in columns.items():
-        typed, floating = name in types and types[name].is_numeric(), False
-        if typed:
-            floating = not types[name].is_integer()
-        folded = [text and text.strip().lower() for text in texts] if fold else texts
+    for name, texts in texts_of_column.items():
+        is_numeric = name in column_types and column_types[name].is_numeric()
+        is_float = is_numeric and not column_types[name].is_integer()
+        folded_texts = [text and text.strip().lower() for text in texts] if fold else texts
         profiles[name] = ColumnProfile.from_column(
-            folded, decimal, typed_number=typed, floating=floating
+            folded_texts, decimal_sign, typed_number=is_numeric, floating=is_float
         )
     return profiles
 
@@ -252,23 +254,24 @@ def sample_is_whole(files: Sequence[TableFile], profiles: Mapping[str, ColumnPro
     return max((profile.rows for profile in profiles.values()), default=0) < SAMPLE_ROWS
 
 
-def count_rows(number: int) -> str:
+def count_rows(row_count: int) -> str:
     """Return a number of rows in words: `1 row`, `1,200 rows`."""
-    return f"{number:,} row{'s' * (number != 1)}"
+    return f"{row_count:,} row" if row_count == 1 else f"{row_count:,} rows"
 
 
 def _first_rows(file: TableFile) -> nw.DataFrame[Any]:
+    """Return the first rows of typed data; DataError if they cannot be read."""
     assert file.native is not None
     try:
         native = file.native.head(SAMPLE_ROWS)
         if native.implementation.is_duckdb():  # some types, and infinite dates, are its own
-            kinds = native.collect_schema()
-            odd = [
+            column_types = native.collect_schema()
+            special_names = [
                 name
-                for name, kind in kinds.items()
-                if not (kind.is_numeric() or kind.is_nested()) and kind != nw.Boolean
+                for name, dtype in column_types.items()
+                if not (dtype.is_numeric() or dtype.is_nested()) and dtype != nw.Boolean
             ]
-            native = native.with_columns(nw.col(name).cast(nw.String) for name in odd)
+            native = native.with_columns(nw.col(name).cast(nw.String) for name in special_names)
         return collect(native)
     except engine_errors() as error:
         if file.source is None:
@@ -276,45 +279,57 @@ def _first_rows(file: TableFile) -> nw.DataFrame[Any]:
         raise unreadable_error(file.name, file.source.format, error) from error
 
 
-def _texts(values: Sequence[Any], nulls: Collection[str]) -> list[str | None]:
+def _texts(values: Sequence[Any], null_texts: Collection[str]) -> list[str | None]:
     """Return values as texts; none for lists and objects."""
     if any(isinstance(value, (list, dict)) for value in values[:1]):
         return []
-    floats = {*map(type, values)} == {float}  # faster for many numbers
-    texts = (str(v) if v == v else None for v in values) if floats else map(as_text, values)
-    return [None if text in nulls else text for text in texts]
+    are_floats = {*map(type, values)} == {float}  # faster for many numbers
+    texts = (
+        (str(value) if value == value else None for value in values)
+        if are_floats
+        else map(as_text, values)
+    )
+    return [None if text in null_texts else text for text in texts]
 
 
 def profile_all_rows(
     files: Sequence[TableFile],
     sample: Mapping[str, ColumnProfile],
     null_values: Sequence[str] = (),
-    decimal: str = ".",
+    decimal_sign: str = ".",
     *,
     fold: bool = False,
 ) -> dict[str, ColumnProfile]:
     """Return the profiles of all rows of the files; sample: those of the first rows."""
-    cells = {name: first for name, first in sample.items() if _holds_cells(first)}
-    if not cells:
+    sample_profiles = {
+        name: sample_profile
+        for name, sample_profile in sample.items()
+        if _holds_cells(sample_profile)
+    }
+    if not sample_profiles:
         return dict(sample)
-    rows_of_files = [_count_all_rows(file) for file in files]
-    counts_by_name = _counts_of_few(files, rows_of_files, cells, null_values, fold=fold)
-    remaining = {name: first for name, first in cells.items() if name not in counts_by_name}
+    row_counts = [_count_all_rows(file) for file in files]
+    counts_by_name = _counts_of_few(files, row_counts, sample_profiles, null_values, fold=fold)
+    other_profiles = {
+        name: sample_profile
+        for name, sample_profile in sample_profiles.items()
+        if name not in counts_by_name
+    }
     profiles = {
-        name: _profile_of_few(counts, sum(rows_of_files), cells[name], decimal)
+        name: _profile_of_few(counts, sum(row_counts), sample_profiles[name], decimal_sign)
         for name, counts in counts_by_name.items()
-    } | _profiles_of_many(files, rows_of_files, remaining, null_values, decimal)
+    } | _profiles_of_many(files, row_counts, other_profiles, null_values, decimal_sign)
     for name, profile in profiles.items():
-        first = cells[name]
-        if first.distinct and not profile.counts:
-            unique = all_distinct(files, name, null_values, first.texts)
-            profiles[name] = replace(profile, distinct=unique)
-    return {name: profiles.get(name, first) for name, first in sample.items()}
+        sample_profile = sample_profiles[name]
+        if sample_profile.distinct and not profile.counts:
+            is_distinct = all_distinct(files, name, null_values, sample_profile.texts)
+            profiles[name] = replace(profile, distinct=is_distinct)
+    return {name: profiles.get(name, sample_profile) for name, sample_profile in sample.items()}
 
 
-def _holds_cells(first: ColumnProfile) -> bool:
+def _holds_cells(sample_profile: ColumnProfile) -> bool:
     """Return whether a column holds single values: not lists and objects."""
-    return bool(first.sample or first.rows or first.texts)
+    return bool(sample_profile.sample or sample_profile.rows or sample_profile.texts)
 
 
 def _count_all_rows(file: TableFile) -> int:
@@ -322,19 +337,19 @@ def _count_all_rows(file: TableFile) -> int:
     return int(collect(frame.select(nw.len().alias("rows")))["rows"].item())
 
 
-def _batches(names: Iterable[str], rows: int) -> Iterator[list[str]]:
+def _batches(names: Iterable[str], row_count: int) -> Iterator[list[str]]:
     """Yield names of columns that are read together, as many as memory holds."""
-    rest = list(names)
-    size = max(1, CELLS_AT_ONCE // max(rows, 1))
-    while rest:
-        yield rest[:size]
-        rest = rest[size:]
+    remaining_names = list(names)
+    batch_size = max(1, CELLS_AT_ONCE // max(row_count, 1))
+    while remaining_names:
+        yield remaining_names[:batch_size]
+        remaining_names = remaining_names[batch_size:]
 
 
 def _counts_of_few(
     files: Sequence[TableFile],
-    rows_of_files: Sequence[int],
-    columns: Mapping[str, ColumnProfile],
+    row_counts: Sequence[int],
+    sample_profiles: Mapping[str, ColumnProfile],
     null_values: Sequence[str],
     *,
     fold: bool,
@@ -342,42 +357,48 @@ def _counts_of_few(
     """Return the rows of each value, of the columns that have at most 1,000 values in all files."""
     names = [
         name
-        for name, first in columns.items()
-        if len(first.texts) <= MOST_VALUES and not (first.distinct and first.rows > MOST_VALUES)
+        for name, sample_profile in sample_profiles.items()
+        if len(sample_profile.texts) <= MOST_VALUES
+        and not (sample_profile.distinct and sample_profile.rows > MOST_VALUES)
     ]
     counts_by_name = {name: Counter[str]() for name in names}
-    for file, rows in zip(files, rows_of_files, strict=True):
+    for file, row_count in zip(files, row_counts, strict=True):
         if not names:
             break
         readings: dict[str, CellReading] = dict.fromkeys(names, "folded" if fold else "text")
         frame = scan(file, readings, null_values=null_values)
         names = [name for name in names if _has_few_values(frame, name)]
-        for batch in _batches(names, rows):
+        for batch in _batches(names, row_count):
             queries = [frame.group_by(name).agg(nw.len().alias(ROWS)) for name in batch]
-            for name, table in zip(batch, collect_together(queries), strict=True):
-                counts_by_name[name] += count_texts(table[name].to_list(), table[ROWS].to_list())
+            for name, value_table in zip(batch, collect_together(queries), strict=True):
+                counts_by_name[name] += count_texts(
+                    value_table[name].to_list(), value_table[ROWS].to_list()
+                )
         names = [name for name in names if len(counts_by_name[name]) <= MOST_VALUES]
     return {name: counts_by_name[name] for name in names}
 
 
 def _profile_of_few(
-    counts: Counter[str], rows: int, first: ColumnProfile, decimal: str
+    counts: Counter[str], row_count: int, sample_profile: ColumnProfile, decimal_sign: str
 ) -> ColumnProfile:
     """Return the profile of a column with the rows of each of its values."""
     profile = ColumnProfile.from_column(
-        [*counts], decimal, typed_number=first.typed_number, floating=first.pointed
+        [*counts],
+        decimal_sign,
+        typed_number=sample_profile.typed_number,
+        floating=sample_profile.pointed,
     )
-    spelled: Mapping[str, int] = counts
+    plain_counts: Mapping[str, int] = counts
     if len({*profile.sample} - {None}) == len(counts):
         pairs = zip(profile.sample, counts.values(), strict=True)
-        spelled = {str(text): number for text, number in pairs}
+        plain_counts = {str(text): count for text, count in pairs}
     return replace(
         profile,
-        counts=spelled,
-        rows=rows,
-        missing=rows - sum(counts.values()),
+        counts=plain_counts,
+        rows=row_count,
+        missing=row_count - sum(counts.values()),
         distinct=len(counts) == sum(counts.values()) > 1,
-        sample=first.sample,
+        sample=sample_profile.sample,
     )
 
 
@@ -385,8 +406,8 @@ def _has_few_values(frame: Frame, name: str) -> bool:
     """Return whether the values of a column may be brought here from an engine elsewhere."""
     if not (frame.implementation.is_duckdb() or frame.implementation.is_spark_like()):
         return True
-    values = collect(frame.select(nw.col(name).n_unique().alias("values")))["values"].item()
-    return bool(values <= MOST_VALUES)
+    distinct_count = collect(frame.select(nw.col(name).n_unique().alias("values")))["values"].item()
+    return bool(distinct_count <= MOST_VALUES)
 
 
 @dataclass(slots=True)
@@ -398,71 +419,79 @@ class CellSummary:
     missing: int = 0
     numbers: int = 0
 
-    def add(self, rows: int, missing: int, numbers: int, texts: Iterable[str | None]) -> None:
+    def add(
+        self, row_count: int, missing_count: int, number_count: int, texts: Iterable[str | None]
+    ) -> None:
         """Add the summary of a file."""
-        self.rows += rows
-        self.missing += missing
-        self.numbers += numbers
+        self.rows += row_count
+        self.missing += missing_count
+        self.numbers += number_count
         self.texts |= {text for text in texts if text}
 
-    def profile(self, first: ColumnProfile) -> ColumnProfile:
-        """Return the profile of all rows; first: that of the first rows."""
+    def profile(self, sample_profile: ColumnProfile) -> ColumnProfile:
+        """Return the profile of all rows; sample_profile: that of the first rows."""
         texts = frozenset(self.texts)
-        others = self.rows - self.missing - self.numbers
-        is_known = self.rows > 0  # else the cells are in an engine elsewhere
+        text_count = self.rows - self.missing - self.numbers
+        is_summarised = self.rows > 0  # else the cells are in an engine elsewhere
         return replace(
-            first,
+            sample_profile,
             texts=texts,
             counts={},
-            rows=self.rows or first.rows,
+            rows=self.rows or sample_profile.rows,
             missing=self.missing,
-            pointed=first.pointed or any(map(_WITH_POINT.search, numbers_of_texts(texts))),
-            mostly_numeric=self.numbers > others if is_known else first.mostly_numeric,
-            all_numbers=others == 0 if is_known else first.all_numbers,
+            pointed=sample_profile.pointed or any(map(_WITH_POINT.search, numbers_of_texts(texts))),
+            mostly_numeric=self.numbers > text_count
+            if is_summarised
+            else sample_profile.mostly_numeric,
+            all_numbers=text_count == 0 if is_summarised else sample_profile.all_numbers,
         )
 
 
 def _profiles_of_many(
     files: Sequence[TableFile],
-    rows_of_files: Sequence[int],
-    columns: Mapping[str, ColumnProfile],
+    row_counts: Sequence[int],
+    sample_profiles: Mapping[str, ColumnProfile],
     null_values: Sequence[str],
-    decimal: str,
+    decimal_sign: str,
 ) -> dict[str, ColumnProfile]:
     """Return the profiles of columns of many values: extremes, and cells of other kinds."""
-    if not columns:
+    if not sample_profiles:
         return {}
-    summaries = {name: CellSummary({*first.texts}) for name, first in columns.items()}
-    for file, rows in zip(files, rows_of_files, strict=True):
-        frame = scan(file, dict.fromkeys(columns, "text"), null_values=null_values)
+    summaries = {
+        name: CellSummary({*sample_profile.texts})
+        for name, sample_profile in sample_profiles.items()
+    }
+    for file, row_count in zip(files, row_counts, strict=True):
+        frame = scan(file, dict.fromkeys(sample_profiles, "text"), null_values=null_values)
         if not frame.implementation.is_polars():
             for name, summary in summaries.items():
                 summary.texts |= {*_extremes_in_engine(frame, name)}
             continue
-        for batch in _batches(columns, rows):
-            in_batch = {name: summaries[name] for name in batch}
-            _add_summaries(frame, in_batch, columns, rows, decimal)
-    return {name: summary.profile(columns[name]) for name, summary in summaries.items()}
+        for batch in _batches(sample_profiles, row_count):
+            batch_summaries = {name: summaries[name] for name in batch}
+            _add_summaries(frame, batch_summaries, sample_profiles, row_count, decimal_sign)
+    return {name: summary.profile(sample_profiles[name]) for name, summary in summaries.items()}
 
 
 def _add_summaries(
     frame: Frame,
     summaries: Mapping[str, CellSummary],
-    columns: Mapping[str, ColumnProfile],
-    rows: int,
-    decimal: str,
+    sample_profiles: Mapping[str, ColumnProfile],
+    row_count: int,
+    decimal_sign: str,
 ) -> None:
     """Add the cells of a frame of polars to the summaries of columns, in one pass."""
     expressions = [
-        expression.alias(f"{position} {fact}")
-        for position, name in enumerate(summaries)
-        for fact, expression in _facts_of_cells(name, columns[name], decimal).items()
+        expression.alias(f"{index} {fact}")
+        for index, name in enumerate(summaries)
+        for fact, expression in _facts_of_cells(name, sample_profiles[name], decimal_sign).items()
     ]
-    lazy: pl.LazyFrame = frame.to_native()
-    facts = lazy.select(expressions).collect().row(0, named=True)
-    for position, summary in enumerate(summaries.values()):
-        texts = [facts[f"{position} {name}"] for name in TEXT_FACTS]
-        summary.add(rows, facts[f"{position} missing"], facts[f"{position} numbers"], texts)
+    native: pl.LazyFrame = frame.to_native()
+    cell_facts = native.select(expressions).collect().row(0, named=True)
+    for index, summary in enumerate(summaries.values()):
+        texts = [cell_facts[f"{index} {fact}"] for fact in TEXT_FACTS]
+        missing_count = cell_facts[f"{index} missing"]
+        summary.add(row_count, missing_count, cell_facts[f"{index} numbers"], texts)
 
 
 TEXT_FACTS = ("least", "greatest", "fraction", "other")
@@ -470,29 +499,31 @@ TEXT_FACTS = ("least", "greatest", "fraction", "other")
 
 def _plain_numbers(text: pl.Expr) -> pl.Expr:
     """Return cells as `_plain_number` writes each."""
-    in_full = "^(?:{})$"
-    has_comma = text.str.contains(in_full.format(_COMMA.pattern))
-    is_written = has_comma | text.str.contains(in_full.format(_PERCENT.pattern))
-    bare = text.str.strip_chars_end("% ").str.replace(",", ".", literal=True)
-    share = (bare.cast(pl.Float64, strict=False) / 100).cast(pl.String)
-    written = pl.when(text.str.ends_with("%")).then(share).otherwise(bare)
-    return pl.when(is_written).then(written).otherwise(text)
+    full_match = "^(?:{})$"
+    has_comma = text.str.contains(full_match.format(_COMMA.pattern))
+    is_formatted = has_comma | text.str.contains(full_match.format(_PERCENT.pattern))
+    bare_number = text.str.strip_chars_end("% ").str.replace(",", ".", literal=True)
+    fraction = (bare_number.cast(pl.Float64, strict=False) / 100).cast(pl.String)
+    plain_number = pl.when(text.str.ends_with("%")).then(fraction).otherwise(bare_number)
+    return pl.when(is_formatted).then(plain_number).otherwise(text)
 
 
-def _facts_of_cells(name: str, first: ColumnProfile, decimal: str) -> dict[str, pl.Expr]:
+def _facts_of_cells(
+    name: str, sample_profile: ColumnProfile, decimal_sign: str
+) -> dict[str, pl.Expr]:
     """Return missing cells, numbers, and texts: extremes, a fraction, a text that is no number."""
     text = pl.col(name).cast(pl.String)
-    plain = _plain_numbers(text) if first.percent or decimal == "," else text
-    number = plain.cast(pl.Float64, strict=False)
-    is_number = plain.str.contains(rf"^{_NUMBER}$")
+    plain_text = _plain_numbers(text) if sample_profile.percent or decimal_sign == "," else text
+    number = plain_text.cast(pl.Float64, strict=False)
+    is_number = plain_text.str.contains(rf"^{_NUMBER}$")
     number = pl.when(is_number & number.is_not_nan()).then(number)
     return {
         "missing": text.is_null().sum(),
         "numbers": is_number.sum(),
-        "least": plain.gather(number.arg_min()).first(),
-        "greatest": plain.gather(number.arg_max()).first(),
-        "fraction": plain.filter(number % 1 != 0).min(),
-        "other": plain.filter(~is_number).min(),
+        "least": plain_text.gather(number.arg_min()).first(),
+        "greatest": plain_text.gather(number.arg_max()).first(),
+        "fraction": plain_text.filter(number % 1 != 0).min(),
+        "other": plain_text.filter(~is_number).min(),
     }
 
 
@@ -501,7 +532,7 @@ def _extremes_in_engine(frame: Frame, name: str) -> Iterable[str]:
     if not frame.collect_schema()[name].is_numeric():
         return
     column = nw.col(name)
-    for extreme in (column.min(), column.max()):
-        value = collect(frame.select(extreme.alias("value")))["value"].item()
-        if (text := as_text(value)) is not None:
+    for extreme_expr in (column.min(), column.max()):
+        extreme_value = collect(frame.select(extreme_expr.alias("value")))["value"].item()
+        if (text := as_text(extreme_value)) is not None:
             yield text

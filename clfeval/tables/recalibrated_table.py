@@ -56,10 +56,10 @@ class ScoreFacts:
     outside_range: int
     at_ends: int
 
-    def __add__(self, rest: ScoreFacts) -> ScoreFacts:
+    def __add__(self, other_facts: ScoreFacts) -> ScoreFacts:
         """Return the facts of both sets of rows."""
-        pairs = zip(fields(self), fields(rest), strict=True)
-        return ScoreFacts(*(getattr(self, a.name) + getattr(rest, b.name) for a, b in pairs))
+        names = [count.name for count in fields(self)]
+        return ScoreFacts(*(getattr(self, name) + getattr(other_facts, name) for name in names))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,10 +87,10 @@ class RecalibratedTable:
     def column_roles(self) -> Sequence[ColumnRole]:
         """Return the role of every column, with the reason."""
         reason = f"{self.calibrators.name} has its calibrator"
-        roles = {column.source: name for name, column in self.added.items()}
+        model_of_source = {column.source: name for name, column in self.added.items()}
         return [
-            ColumnRole(name, f"scores for '{roles[name]}'", reason)
-            if name in roles
+            ColumnRole(name, f"scores for '{model_of_source[name]}'", reason)
+            if name in model_of_source
             else ColumnRole(name, "copied", "no calibrator is of it")
             for name in self.files[0].columns
         ]
@@ -100,30 +100,33 @@ class RecalibratedTable:
         return [self._facts_of(frame) for frame in self.frames]
 
     def _facts_of(self, frame: pl.LazyFrame) -> dict[str, ScoreFacts]:
-        sums = [pl.len().alias("rows")]
-        for position, (name, column) in enumerate(self.added.items()):
-            score = pl.col(SCORE.format(position))
-            flags = _score_flags(score, column, self.columns.null_values)
-            sums += [flag.sum().alias(f"{name}\0{key}") for key, flag in flags.items()]
-        row = frame.select(sums).collect(engine="streaming").row(0, named=True)
+        """Return facts on the rows of one file, by added column."""
+        sum_expressions = [pl.len().alias("rows")]
+        for column_index, (name, calibrated_column) in enumerate(self.added.items()):
+            score = pl.col(SCORE.format(column_index))
+            flags = _score_flags(score, calibrated_column, self.columns.null_values)
+            sum_expressions += [flag.sum().alias(f"{name}\0{key}") for key, flag in flags.items()]
+        totals = frame.select(sum_expressions).collect(engine="streaming").row(0, named=True)
         keys = ("missing", "invalid", "outside", "at_ends")
         return {
-            name: ScoreFacts(row["rows"], *(row[f"{name}\0{key}"] for key in keys))
+            name: ScoreFacts(totals["rows"], *(totals[f"{name}\0{key}"] for key in keys))
             for name in self.added
         }
 
     def problems(self) -> Iterator[tuple[pl.LazyFrame, Sequence[Check]]]:
         """Yield the numbered rows of each file, and the checks of their scores."""
         checks = list[Check]()
-        for column in self.added.values():
-            offset, divisor = self.columns.scale(column.source)
-            score = column_as_number(column.source, self.columns.written) / divisor + offset
-            if column.source in self.columns.log_odds:  # of which every number is valid
+        for calibrated_column in self.added.values():
+            offset, divisor = self.columns.scale(calibrated_column.source)
+            score = (
+                column_as_number(calibrated_column.source, self.columns.written) / divisor + offset
+            )
+            if calibrated_column.source in self.columns.log_odds:  # of which every number is valid
                 score = pl.when(score.is_not_nan()).then(0.5)
-            bad = score.is_not_null() & score.is_not_nan() & ~is_probability(score)
+            is_outside = score.is_not_null() & score.is_not_nan() & ~is_probability(score)
             message = "'{value}' is not in 0 to 1"
-            checks.append(bad_number(column.source, self.columns.written))
-            checks.append(Check(column.source, "not-probabilities", message, bad))
+            checks.append(bad_number(calibrated_column.source, self.columns.written))
+            checks.append(Check(calibrated_column.source, "not-probabilities", message, is_outside))
         for file in self.files:
             yield numbered_rows(file, self.columns.null_values), checks
 
@@ -139,12 +142,12 @@ class RecalibratedTable:
 
 
 def _score_flags(
-    score: pl.Expr, column: CalibratedColumn, null_values: Sequence[str]
+    score: pl.Expr, calibrated_column: CalibratedColumn, null_values: Sequence[str]
 ) -> dict[str, pl.Expr]:
     """Return whether the score of a row is of each kind that `ScoreFacts` counts, by its name."""
-    low, high = column.stored.score_range
+    low, high = calibrated_column.stored.score_range
     has_score = score.is_not_null() & score.is_not_nan()
-    cell = pl.col(column.source)
+    cell = pl.col(calibrated_column.source)
     is_absent = cell.is_null() | cell.cast(pl.String).is_in([*null_values])
     return {
         "missing": is_absent | score.is_nan().fill_null(value=False),
@@ -161,30 +164,31 @@ def is_probability(score: pl.Expr) -> pl.Expr:
 
 @contextmanager
 def open_recalibrated(
-    tables: object, roles: InputOptions, path: str
+    tables: object, input_options: InputOptions, path: str
 ) -> Iterator[RecalibratedTable]:
     """Open paths, or one data frame, with a column for each calibrator whose model is there.
 
     Errors: DataError where no model is there, or a column of the new name; UsageError for options
     that need truth, and for engines.
     """
-    roles = roles.with_scales()
+    input_options = input_options.with_scales()
     calibrators = read_calibrator_file(path)
-    if roles.calibrations:
+    if input_options.calibrations:
         message = f"{OPTION}--calibrator{END} and {OPTION}--model NAME:FILE.json{END} both give one"
         raise bad_option(message, "keep one of them")
-    if roles.join not in (None, JOIN_NOTHING) or roles.engine not in (None, "polars"):
-        flag = "--engine" if roles.join in (None, JOIN_NOTHING) else "--join"
+    is_joined = input_options.join not in (None, JOIN_NOTHING)
+    if is_joined or input_options.engine not in (None, "polars"):
+        flag = "--join" if is_joined else "--engine"
         message = f"{OPTION}{flag}{END} and {OPTION}--calibrator{END} cannot be combined"
         raise bad_option(
             message, f"an engine runs the expression of recalibrate {OPTION}--save NAME.sql{END}"
         )
-    with open_files(tables, roles) as files:
+    with open_files(tables, input_options) as files:
         if are_counts_files(files):
-            refuse_calibrators(replace(roles, calibrations=(("NAME", path),)))
-        profiles = profile_sample(files[0], roles.null_value, roles.decimal)
-        models = _models_there(files[0], calibrators, roles)
-        columns = _calibrated_columns(models, path, profiles, roles)
+            refuse_calibrators(replace(input_options, calibrations=(("NAME", path),)))
+        profiles = profile_sample(files[0], input_options.null_value, input_options.decimal)
+        stored_calibrators = _models_there(files[0], calibrators, input_options)
+        columns = _calibrated_columns(stored_calibrators, path, profiles, input_options)
         frames = tuple(_with_added_columns(file, columns) for file in files)
         if any(_is_temporary(file) for file in files):  # they are written when it is gone
             frames = tuple(frame.collect().lazy() for frame in frames)
@@ -197,29 +201,33 @@ def _is_temporary(file: TableFile) -> bool:
 
 
 def _models_there(
-    file: TableFile, calibrators: CalibratorFile, roles: InputOptions
+    file: TableFile, calibrators: CalibratorFile, input_options: InputOptions
 ) -> list[StoredCalibrator]:
     """Return the calibrators whose model is a column of a table; DataError if there is none."""
-    if roles.model:
-        chosen_names = match_names(calibrators.name, calibrators.models, roles.model)
+    if input_options.model:
+        model_names = match_names(calibrators.name, calibrators.models, input_options.model)
         calibrators = replace(
-            calibrators, calibrators=[calibrators.calibrator_of(name) for name in chosen_names]
+            calibrators, calibrators=[calibrators.calibrator_of(name) for name in model_names]
         )
-    present = [
+    usable_calibrators = [
         stored for stored in calibrators.calibrators if {*_columns_of(stored)} <= {*file.columns}
     ]
-    lacking = [stored.model for stored in calibrators.calibrators if stored not in present]
-    if not present or (roles.model and lacking):
-        message = f"has no column of scores of {list_names(lacking)}"
-        hints = (suggestion(name, file.columns) for name in lacking)
+    lacking_models = [
+        stored.model for stored in calibrators.calibrators if stored not in usable_calibrators
+    ]
+    if not usable_calibrators or (input_options.model and lacking_models):
+        message = f"has no column of scores of {list_names(lacking_models)}"
+        hints = (suggestion(name, file.columns) for name in lacking_models)
         hint = next(filter(None, hints), f"its columns are {list_names(file.columns)}")
-        needed = [name for stored in calibrators.calibrators for name in stored.columns.values()]
+        needed_columns = [
+            name for stored in calibrators.calibrators for name in stored.columns.values()
+        ]
         if calibrators.classes:
-            lacking_columns = [name for name in needed if name not in file.columns]
+            lacking_columns = [name for name in needed_columns if name not in file.columns]
             message = "has no column of a class for each calibrator"
             hint = f"add {list_names(lacking_columns)}"
         raise DataError.new(message, "no-models", file.name, hint=hint)
-    return present
+    return usable_calibrators
 
 
 def _columns_of(stored: StoredCalibrator) -> tuple[str, ...]:
@@ -228,40 +236,48 @@ def _columns_of(stored: StoredCalibrator) -> tuple[str, ...]:
 
 
 def _calibrated_columns(
-    stored: Sequence[StoredCalibrator],
+    calibrators: Sequence[StoredCalibrator],
     path: str,
     profiles: Mapping[str, ColumnProfile],
-    roles: InputOptions,
+    input_options: InputOptions,
 ) -> Columns:
     """Return the columns of scores, how they are read, and the columns that calibrators add.
 
     Errors: DataError for labels in place of scores, and as `with_calibrated_models`.
     """
-    models = [calibrator.model for calibrator in stored]
-    names = [name for calibrator in stored for name in _columns_of(calibrator)]
-    percents = [name for name in percent_columns(profiles, roles) if name in names]
-    evaluated = {**profiles, **{name: divided_profile(profiles[name]) for name in percents}}
+    model_names = [stored.model for stored in calibrators]
+    score_columns = [name for stored in calibrators for name in _columns_of(stored)]
+    percent_names = [
+        name for name in percent_columns(profiles, input_options) if name in score_columns
+    ]
+    evaluated_profiles = {
+        **profiles,
+        **{name: divided_profile(profiles[name]) for name in percent_names},
+    }
     columns = Columns(
         "",
         models=tuple(
             ModelColumns(
-                calibrator.model,
-                "classes" if calibrator.columns else "score",
-                _columns_of(calibrator),
-                tuple(calibrator.columns),
+                stored.model,
+                "classes" if stored.columns else "score",
+                _columns_of(stored),
+                tuple(stored.columns),
             )
-            for calibrator in stored
+            for stored in calibrators
         ),
-        null_values=roles.null_value,
+        null_values=input_options.null_value,
         written=frozenset(
             name
-            for name in names
-            if profiles[name].percent or (roles.decimal == "," and not profiles[name].typed_number)
+            for name in score_columns
+            if profiles[name].percent
+            or (input_options.decimal == "," and not profiles[name].typed_number)
         ),
     )
-    calibrations = tuple((name, path) for name in models)
-    only = replace(roles, model=(), calibrations=calibrations, only_calibrated=tuple(models))
-    return with_scales(columns, evaluated, only, percents)
+    calibrations = tuple((model, path) for model in model_names)
+    calibration_options = replace(
+        input_options, model=(), calibrations=calibrations, only_calibrated=tuple(model_names)
+    )
+    return with_scales(columns, evaluated_profiles, calibration_options, percent_names)
 
 
 def _with_added_columns(file: TableFile, columns: Columns) -> pl.LazyFrame:
@@ -275,33 +291,41 @@ def _with_added_columns(file: TableFile, columns: Columns) -> pl.LazyFrame:
         assert file.native is not None
         rows = in_polars(file.native).select(file.columns)
     schema = rows.collect_schema()
-    score_columns = dict[str, str]()
-    for position, (name, column) in enumerate(columns.computed.items()):
-        score = SCORE.format(position)
-        cell = pl.col(column.source)
+    score_name_of = dict[str, str]()
+    for column_index, (name, calibrated_column) in enumerate(columns.computed.items()):
+        score_name = SCORE.format(column_index)
+        cell = pl.col(calibrated_column.source)
         if columns.null_values:
             cell = pl.when(~cell.cast(pl.String).is_in([*columns.null_values])).then(cell)
-        if column.source in columns.written and schema[column.source] == pl.String:
+        if (
+            calibrated_column.source in columns.written
+            and schema[calibrated_column.source] == pl.String
+        ):
             cell = parse_number_text(cell)
-        elif schema[column.source] != pl.Float32:
+        elif schema[calibrated_column.source] != pl.Float32:
             cell = cell.cast(pl.Float64, strict=False)
-        scored = with_shortest_decimals(
-            nw.from_native(rows.with_columns(cell.alias(score))), [score]
+        scored_rows = with_shortest_decimals(
+            nw.from_native(rows.with_columns(cell.alias(score_name))), [score_name]
         )
-        if column.source in {*columns.scaled, *columns.log_odds}:
-            number = evaluated_score(nw.col(score), column.source, columns)
-            scored = scored.with_columns(number.alias(score))
-        score_columns[name] = score
-        rows = in_polars(scored)
-    return in_polars(_with_calibrated(nw.from_native(rows), columns, score_columns))
+        if calibrated_column.source in {*columns.scaled, *columns.log_odds}:
+            evaluated_expr = evaluated_score(nw.col(score_name), calibrated_column.source, columns)
+            scored_rows = scored_rows.with_columns(evaluated_expr.alias(score_name))
+        score_name_of[name] = score_name
+        rows = in_polars(scored_rows)
+    return in_polars(_with_calibrated(nw.from_native(rows), columns, score_name_of))
 
 
-def _with_calibrated(frame: Frame, columns: Columns, scores: Mapping[str, str]) -> Frame:
-    """Return a frame with the added columns; scores: the column that each is computed from."""
-    for name, column in columns.calibrated.items():
-        if column.class_sources:
-            sources = {added: scores[added] for added in column.class_columns}
-            frame = with_calibrated_classes(frame, sources, column)
+def _with_calibrated(frame: Frame, columns: Columns, score_name_of: Mapping[str, str]) -> Frame:
+    """Return a frame with the added columns; score_name_of: the column of scores of each."""
+    for name, calibrated_column in columns.calibrated.items():
+        if calibrated_column.class_sources:
+            sources = {
+                class_column: score_name_of[class_column]
+                for class_column in calibrated_column.class_columns
+            }
+            frame = with_calibrated_classes(frame, sources, calibrated_column)
         else:
-            frame = with_calibrated_column(frame, scores[name], name, column.stored.calibrator)
+            frame = with_calibrated_column(
+                frame, score_name_of[name], name, calibrated_column.stored.calibrator
+            )
     return frame

@@ -96,19 +96,22 @@ def scan(
     FILE_NAME among the columns is the name of the file's run, in every row.
     """
     if FILE_NAME in readings:
-        others = {name: reading for name, reading in readings.items() if name != FILE_NAME}
-        frame = scan(file, others, null_values=null_values, watch=watch)
+        other_readings = {name: reading for name, reading in readings.items() if name != FILE_NAME}
+        frame = scan(file, other_readings, null_values=null_values, watch=watch)
         frame = frame.with_columns(nw.lit(file.run).alias(FILE_NAME))
         return frame if watch else frame.select(list(readings))
-    coded = {
+    # labels in another spelling, and bins, are read as text first
+    coded_readings = {
         name: column_reading
         for name, column_reading in readings.items()
         if column_reading.startswith((SPELLED, BINS))
     }
-    if coded:
-        texts: dict[str, CellReading] = dict.fromkeys(coded, "text")
-        frame = scan(file, {**readings, **texts}, null_values=null_values, watch=watch)
-        return frame.with_columns(_recode(nw.col(name), coded[name]).alias(name) for name in coded)
+    if coded_readings:
+        text_readings: dict[str, CellReading] = dict.fromkeys(coded_readings, "text")
+        frame = scan(file, {**readings, **text_readings}, null_values=null_values, watch=watch)
+        return frame.with_columns(
+            _recode(nw.col(name), coded_readings[name]).alias(name) for name in coded_readings
+        )
     if file.native is not None:
         return _scan_typed(file, file.native, readings, null_values)
     return nw.from_native(_scan_text(file, readings, null_values, watch))
@@ -117,6 +120,7 @@ def scan(
 def _scan_text(
     file: TableFile, readings: Mapping[str, CellReading], null_values: Sequence[str], watch: bool
 ) -> pl.LazyFrame:
+    """Scan the columns of a text table; watch: add the flag columns of every field."""
     assert file.source is not None
     refuse_low_memory(file.source)
     raw_names = _names_in_polars(file)
@@ -124,21 +128,21 @@ def _scan_text(
         file.source.path,
         separator=file.source.delimiter,
         schema={
-            raw: getattr(pl, _DTYPES.get(readings.get(name, "text"), "String"))()
-            for name, raw in raw_names.items()
+            raw_name: getattr(pl, _DTYPES.get(readings.get(name, "text"), "String"))()
+            for name, raw_name in raw_names.items()
         },
         null_values=list(null_values) or None,
         glob=False,
         skip_lines=file.source.comments.count(b"\n"),
-    ).rename({raw: name for name, raw in raw_names.items() if raw != name})
+    ).rename({raw_name: name for name, raw_name in raw_names.items() if raw_name != name})
     expressions = [_read_text(name, reading) for name, reading in readings.items()]
     if watch:
-        texts = [name for name in file.columns if readings.get(name) not in _DTYPES]
+        text_names = [name for name in file.columns if readings.get(name) not in _DTYPES]
         if "bit" not in readings.values():  # then they only need to be read
-            texts = [name for name in texts if name not in readings]
-        lengths = [pl.col(name).str.len_bytes() for name in texts]
-        length = pl.sum_horizontal(lengths) if lengths else pl.lit(0)
-        expressions.append(length.cast(pl.Int64).alias(TEXT_BYTES))
+            text_names = [name for name in text_names if name not in readings]
+        lengths = [pl.col(name).str.len_bytes() for name in text_names]
+        total_length = pl.sum_horizontal(lengths) if lengths else pl.lit(0)
+        expressions.append(total_length.cast(pl.Int64).alias(TEXT_BYTES))
         expressions.append(pl.col(file.columns[-1]).is_null().cast(pl.Int64).alias(NO_TAIL))
     return frame.select(expressions)
 
@@ -149,8 +153,8 @@ def _read_text(name: str, reading: CellReading) -> pl.Expr:
     if reading == "loose":
         return column.cast(pl.Float64, strict=False)
     if reading == "folded":
-        small: pl.Expr = fold_text(column)
-        return small
+        folded_text: pl.Expr = fold_text(column)
+        return folded_text
     if "written" in reading:
         return parse_number_text(column, strict=reading == "written")
     return column
@@ -165,8 +169,8 @@ def _recode(column: nw.Expr, reading: CellReading) -> nw.Expr:
     """Return the bins of numbers, or labels in another spelling, as a reading says."""
     if reading.startswith(BINS):
         return assign_bins(column, literal_eval(reading.removeprefix(BINS)))
-    spelled: nw.Expr = spell_labels(nw, column.cast(nw.String), reading)
-    return spelled
+    spelled_labels: nw.Expr = spell_labels(nw, column.cast(nw.String), reading)
+    return spelled_labels
 
 
 def spell_labels(library: Any, text: Any, reading: CellReading) -> Any:
@@ -174,20 +178,24 @@ def spell_labels(library: Any, text: Any, reading: CellReading) -> Any:
 
     Variants are in lower case, without outer spaces.
     """
-    variants = literal_eval(reading.removeprefix(SPELLED))
-    folded = fold_text(text)
-    for label, texts in variants.items():
-        text = library.when(folded.is_in(list(texts))).then(library.lit(label)).otherwise(text)
+    texts_of_label = literal_eval(reading.removeprefix(SPELLED))
+    folded_text = fold_text(text)
+    for label, texts in texts_of_label.items():
+        text = library.when(folded_text.is_in(list(texts))).then(library.lit(label)).otherwise(text)
     return text
 
 
 def parse_number_text(text: pl.Expr, *, strict: bool = False) -> pl.Expr:
     """Parse formatted numbers: `12.5%` is 0.125, `0,5` is 0.5."""
-    bare = text.str.strip_chars().str.replace(",", ".", literal=True)
-    share = bare.str.ends_with("%")
+    bare_number = text.str.strip_chars().str.replace(",", ".", literal=True)
+    is_percent = bare_number.str.ends_with("%")
     # not divided: 57.1e-2 is the float nearest to 0.571, which 57.1 / 100 need not be
-    parts = pl.concat_str([bare.str.strip_suffix("%").str.strip_chars_end(), pl.lit("e-2")])
-    return pl.when(share).then(parts).otherwise(bare).cast(pl.Float64, strict=strict)
+    hundredths = pl.concat_str(
+        [bare_number.str.strip_suffix("%").str.strip_chars_end(), pl.lit("e-2")]
+    )
+    return (
+        pl.when(is_percent).then(hundredths).otherwise(bare_number).cast(pl.Float64, strict=strict)
+    )
 
 
 def _names_in_polars(file: TableFile) -> dict[str, str]:
@@ -195,14 +203,14 @@ def _names_in_polars(file: TableFile) -> dict[str, str]:
     assert file.source is not None
     if not any('"' in name for name in file.columns):
         return {name: name for name in file.columns}
-    bare = pl.scan_csv(
+    header_frame = pl.scan_csv(
         file.source.path,
         separator=file.source.delimiter,
         infer_schema=False,
         glob=False,
         skip_lines=file.source.comments.count(b"\n"),
     )
-    return dict(zip(file.columns, bare.collect_schema().names(), strict=True))
+    return dict(zip(file.columns, header_frame.collect_schema().names(), strict=True))
 
 
 def _scan_typed(
@@ -211,34 +219,35 @@ def _scan_typed(
     readings: Mapping[str, CellReading],
     null_values: Sequence[str],
 ) -> nw.LazyFrame[Any]:
+    """Scan columns of typed data, converted as their readings say; DataError for nested types."""
     schema = frame.collect_schema()
-    marks = list(null_values)
-    written = [name for name in readings if marks and schema[name] == nw.String]
-    if written:
+    null_texts = list(null_values)
+    text_columns = [name for name in readings if null_texts and schema[name] == nw.String]
+    if text_columns:
         # before they become numbers, which only polars does with invalid ones
         frame = frame.with_columns(
-            nw.when(~nw.col(name).is_in(marks)).then(nw.col(name)).alias(name) for name in written
+            nw.when(~nw.col(name).is_in(null_texts)).then(nw.col(name)).alias(name)
+            for name in text_columns
         )
-    texts = {
+    number_texts = {
         name: reading
         for name, reading in readings.items()
         if reading in _AS_WRITTEN and schema[name] in (nw.String, nw.Object)
     }
-    if texts and isinstance(native := frame.to_native(), pl.LazyFrame):
+    if number_texts and isinstance(native := frame.to_native(), pl.LazyFrame):
         # only polars can turn invalid numbers into null
         frame = nw.from_native(
-            native.with_columns(_read_text(*text_column) for text_column in texts.items())
+            native.with_columns(_read_text(name, reading) for name, reading in number_texts.items())
         )
         schema = frame.collect_schema()
-    for name in readings:
-        if schema[name].is_nested() or schema[name] == nw.Binary:
-            message = f"holds {schema[name]}, not single values"
-            raise DataError.new(message, "bad-type", file.name, None, name)
+    _refuse_nested_types(file.name, {name: schema[name] for name in readings})
     expressions = []
     # one expression for neighbours that are treated alike: a table may have 20 000 columns
-    for casts, names in groupby(readings, lambda name: _cast_types(schema[name], readings[name])):
+    for cast_types, names in groupby(
+        readings, lambda name: _cast_types(schema[name], readings[name])
+    ):
         columns = nw.col(*names)
-        for dtype in casts:
+        for dtype in cast_types:
             columns = columns.cast(dtype)
         expressions.append(columns)
     try:
@@ -248,41 +257,53 @@ def _scan_typed(
         raise DataError.new(message, "bad-type", file.name) from error
     except ValueError as error:  # pandas computes at once, and raises for text that is not a number
         raise pl.exceptions.ComputeError(str(error)) from error
-    folded = [
+    folded_columns = [
         name
         for name, reading in readings.items()
         if reading == "folded" and schema[name] != nw.Boolean
     ]
-    if folded:
-        frame = frame.with_columns(fold_text(nw.col(name).cast(nw.String)) for name in folded)
-    if marks:
-        cells = [(nw.col(name), nw.col(name).cast(nw.String).is_in(marks)) for name in readings]
-        frame = frame.select(*[nw.when(~marked).then(cell) for cell, marked in cells])
+    if folded_columns:
+        frame = frame.with_columns(
+            fold_text(nw.col(name).cast(nw.String)) for name in folded_columns
+        )
+    if null_texts:
+        cells_and_nulls = [
+            (nw.col(name), nw.col(name).cast(nw.String).is_in(null_texts)) for name in readings
+        ]
+        frame = frame.select(*[nw.when(~is_null).then(cell) for cell, is_null in cells_and_nulls])
     return frame
+
+
+def _refuse_nested_types(file: str, column_types: Mapping[str, nw.dtypes.DType]) -> None:
+    """Raise DataError for a column of lists, structs or bytes."""
+    for name, dtype in column_types.items():
+        if dtype.is_nested() or dtype == nw.Binary:
+            message = f"holds {dtype}, not single values"
+            raise DataError.new(message, "bad-type", file, None, name)
 
 
 def _cast_types(dtype: nw.dtypes.DType, reading: CellReading) -> tuple[Any, ...]:
     """Return the types a typed column is cast to, in order."""
-    casts: tuple[Any, ...] = (nw.Float64,) if dtype.is_decimal() else ()
-    number = reading in ("number", *_AS_WRITTEN)
-    if dtype == nw.Datetime and not number:
+    cast_types: tuple[Any, ...] = (nw.Float64,) if dtype.is_decimal() else ()
+    is_number = reading in ("number", *_AS_WRITTEN)
+    if dtype == nw.Datetime and not is_number:
         return ()  # engines write times differently
     if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.String, nw.Object)):
-        casts = (nw.String,)
-    if number and not dtype.is_numeric():
-        casts += (nw.Float64,)
-    return casts
+        cast_types = (nw.String,)
+    if is_number and not dtype.is_numeric():
+        cast_types += (nw.Float64,)
+    return cast_types
 
 
 def _scan_arrow(path: Path) -> pl.LazyFrame:
     """Scan an Arrow IPC file; a stream, which has no footer, is read."""
     with path.open("rb") as file:
-        stream = file.read(len(ARROW_STREAM)) == ARROW_STREAM
-    return pl.read_ipc_stream(path).lazy() if stream else pl.scan_ipc(path, glob=False)
+        is_stream = file.read(len(ARROW_STREAM)) == ARROW_STREAM
+    return pl.read_ipc_stream(path).lazy() if is_stream else pl.scan_ipc(path, glob=False)
 
 
-ADDRESSES = 3 << 29  # bytes of address space that the engine takes besides the rows
-COPIES = 3  # of the rows in memory: below it, reports of two and five million rows aborted
+ADDRESS_BYTES = 3 << 29  # bytes of address space that the engine takes besides the rows
+COPIES_OF_ROWS = 3  # of the rows in memory: below it, reports of two and five million rows aborted
 
 
 def refuse_low_memory(source: SourceFile) -> None:
@@ -294,25 +315,28 @@ def refuse_low_memory(source: SourceFile) -> None:
     with suppress(ImportError):  # only POSIX has limits
         import resource
 
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if limit == resource.RLIM_INFINITY:
+        byte_limit, _hard_limit = resource.getrlimit(resource.RLIMIT_AS)
+        if byte_limit == resource.RLIM_INFINITY:
             return
-        needed = ADDRESSES + COPIES * _size_in_memory(source, countable=limit > ADDRESSES)
-        if limit < needed:
-            message = f"the limit of {limit / 1e9:.1f} GB of address space is too low"
-            hint = f"raise it to at least {needed / 1e9:.1f} GB: ulimit -v {needed // 1000}"
+        needed_bytes = ADDRESS_BYTES + COPIES_OF_ROWS * _size_in_memory(
+            source, countable=byte_limit > ADDRESS_BYTES
+        )
+        if byte_limit < needed_bytes:
+            message = f"the limit of {byte_limit / 1e9:.1f} GB of address space is too low"
+            hint = f"raise it to at least {needed_bytes / 1e9:.1f} GB: "
+            hint += f"ulimit -v {needed_bytes // 1000}"
             raise UsageError.new(message, "memory", source.name, hint=hint)
 
 
 def _size_in_memory(source: SourceFile, *, countable: bool) -> int:
     """Return the bytes of all numbers of a file; countable: the engine can count packed rows."""
-    size = source.path.stat().st_size
+    file_size = source.path.stat().st_size
     if countable and source.format == "parquet":
         with suppress(pl.exceptions.PolarsError, OSError):  # damage is reported later
             frame = pl.scan_parquet(source.path, glob=False)
             rows: int = frame.select(pl.len()).collect().item()
             return 8 * rows * len(frame.collect_schema())
-    return size if source.format in BINARY else 2 * size  # numbers of text are shorter
+    return file_size if source.format in BINARY else 2 * file_size  # numbers of text are shorter
 
 
 def open_typed(source: SourceFile) -> TableFile:
@@ -384,52 +408,72 @@ def file_of_frame(frame: Any, name: str) -> TableFile:
 def _with_texts_of_objects(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """Return a frame of polars with objects of Python as text, as polars cannot compare them."""
     schema = frame.collect_schema()
-    names = [name for name in schema if schema[name] == nw.Object]
-    if not names or not frame.implementation.is_polars():
+    object_names = [name for name in schema if schema[name] == nw.Object]
+    if not object_names or not frame.implementation.is_polars():
         return frame
     table: pl.DataFrame = frame.to_native().collect()
-    texts = [pl.Series(name, map(as_text, table[name]), dtype=pl.String) for name in names]
-    with_texts: nw.LazyFrame[Any] = nw.from_native(table.with_columns(texts).lazy())
+    text_columns = [
+        pl.Series(name, map(as_text, table[name]), dtype=pl.String) for name in object_names
+    ]
+    with_texts: nw.LazyFrame[Any] = nw.from_native(table.with_columns(text_columns).lazy())
     return with_texts
 
 
 def _with_text_columns(frame: Any, name: str) -> Any:
-    pandas = hasattr(frame, "columns") and hasattr(frame, "set_axis")
-    names = list(frame.columns if pandas else getattr(frame, "column_names", ()))
+    """Return a frame of pandas or Arrow with texts as names, and mixed cells of pandas as texts.
+
+    name: of the table, in errors.
+    """
+    is_pandas = hasattr(frame, "columns") and hasattr(frame, "set_axis")
+    labels = list(frame.columns if is_pandas else getattr(frame, "column_names", ()))
     texts = [
         " ".join(filter(None, map(str, label))) if isinstance(label, tuple) else str(label)
-        for label in names
+        for label in labels
     ]
-    if twice := [text for text, count in Counter(texts).items() if count > 1]:
-        raise DataError.new("two columns have this name", "duplicate-column", name, None, twice[0])
-    if not pandas:
+    repeated_names = [text for text, count in Counter(texts).items() if count > 1]
+    if repeated_names:
+        message = "two columns have this name"
+        raise DataError.new(message, "duplicate-column", name, None, repeated_names[0])
+    if not is_pandas:
         return frame
     refuse_unwritable_names(name, texts)
-    written = {}
-    for i, text in enumerate(texts):
-        present = (
-            frame.iloc[:, i].dropna() if frame.dtypes.iloc[i].kind == "O" else frame.iloc[:0, i]
+    new_columns = {}
+    for column_index, text in enumerate(texts):
+        dtype = frame.dtypes.iloc[column_index]
+        # other types than object need no look at their cells
+        cells = (
+            frame.iloc[:, column_index].dropna()
+            if dtype.kind == "O"
+            else frame.iloc[:0, column_index]
         )
-        kinds = {*map(type, present)}
-        odd = [kind for kind in kinds if kind is complex or not issubclass(kind, CELLS)]
-        if odd:
-            value = next(cell for cell in present if type(cell) is odd[0])
+        cell_types = {*map(type, cells)}
+        bad_types = [
+            cell_type
+            for cell_type in cell_types
+            if cell_type is complex or not issubclass(cell_type, CELLS)
+        ]
+        if bad_types:
+            value = next(cell for cell in cells if type(cell) is bad_types[0])
             message = f"holds values such as {value!r:.40}, which are not texts, numbers or dates"
             raise DataError.new(message, "bad-type", name, None, text)
-        if len(kinds) > 1 or not kinds <= {str, bool}:  # as in a file
-            written[i] = present.map(str).reindex(frame.index)
-        elif frame.dtypes.iloc[i] in ("float16", "longdouble"):  # which pandas cannot group
-            written[i] = frame.iloc[:, i].astype("float64")
-    frame = frame if texts == names else frame.set_axis(texts, axis=1)
-    return frame.assign(**{texts[i]: cells for i, cells in written.items()})
+        if len(cell_types) > 1 or not cell_types <= {str, bool}:  # as in a file
+            new_columns[text] = cells.map(str).reindex(frame.index)
+        elif dtype in ("float16", "longdouble"):  # which pandas cannot group
+            new_columns[text] = frame.iloc[:, column_index].astype("float64")
+    frame = frame if texts == labels else frame.set_axis(texts, axis=1)
+    return frame.assign(**new_columns)
 
 
-def unreadable_error(file: str, form: str, cause: object, row: int | None = None) -> DataError:
+def unreadable_error(
+    file: str, format_name: str, cause: object, row: int | None = None
+) -> DataError:
     """Build the error for bytes the format's own reader refuses; UsageError without memory."""
     raise_shortage(cause)
     reason = (str(cause).strip().splitlines() or [type(cause).__name__])[0]
     hint = "if the suffix is wrong, rename the file"
-    return DataError.new(f"cannot be read as {form}: {reason}", "bad-file", file, row, hint=hint)
+    return DataError.new(
+        f"cannot be read as {format_name}: {reason}", "bad-file", file, row, hint=hint
+    )
 
 
 CELLS = (str, Number, date)  # types of cells of a frame
@@ -447,50 +491,61 @@ def count_distinct_values(
 
     UsageError for more than `most` values off polars, which would be brought to this machine.
     """
-    values: Counter[str] = Counter()
+    total_counts: Counter[str] = Counter()
     for file in files:
         frame = scan(file, {column: reading}, null_values=null_values)
-        kind = frame.implementation
-        if most is not None and (kind.is_duckdb() or kind.is_spark_like()):
-            n = collect(frame.select(nw.col(column).n_unique()))[column].item()
-            if n > most:
-                message = f"column '{column}' has {n:,} different values, too many to be read here"
+        engine = frame.implementation
+        if most is not None and (engine.is_duckdb() or engine.is_spark_like()):
+            distinct_count = collect(frame.select(nw.col(column).n_unique()))[column].item()
+            if distinct_count > most:
+                message = f"column '{column}' has {distinct_count:,} different values, "
+                message += "too many to be read here"
                 hint = f"give the edges of bins, for example {OPTION}--by '{column}:40,65'{END}"
                 raise UsageError.new(message, "too-many-slices", file.name, hint=hint)
         counts = collect(frame.group_by(column).agg(nw.len().alias("__clfeval_n")))
-        values += count_texts(counts[column].to_list(), counts["__clfeval_n"].to_list())
-    return values
+        total_counts += count_texts(counts[column].to_list(), counts["__clfeval_n"].to_list())
+    return total_counts
 
 
 def all_distinct(
-    files: Sequence[TableFile], column: str, null_values: Sequence[str], first: Collection[str] = ()
+    files: Sequence[TableFile],
+    column: str,
+    null_values: Sequence[str],
+    first_texts: Collection[str] = (),
 ) -> bool:
-    """Return whether no value of a column repeats, ignoring missing ones; hashes may collide."""
-    if all(text.isdecimal() for text in first) and len(files) == 1 and files[0].head:
+    """Return whether no value of a column repeats, ignoring missing ones; hashes may collide.
+
+    first_texts: the values of the first rows.
+    """
+    if all(text.isdecimal() for text in first_texts) and len(files) == 1 and files[0].head:
         frame = scan(files[0], {column: "integer"}).to_native()
-        rising = pl.col(column).is_not_null().all() & (pl.col(column).diff() > 0).all()
+        is_rising = pl.col(column).is_not_null().all() & (pl.col(column).diff() > 0).all()
         with suppress(pl.exceptions.PolarsError):  # not whole numbers
-            if frame.select(rising).collect(engine="streaming").item():
+            if frame.select(is_rising).collect(engine="streaming").item():
                 return True
-    ids = concatenate_frames(
+    values = concatenate_frames(
         [scan(file, {column: "text"}, null_values=null_values) for file in files]
     )
-    present = ids.drop_nulls()
-    if present.implementation.is_polars():
-        hashes = present.to_native().select(pl.all().hash().n_unique() == pl.len())
-        return bool(hashes.collect(engine="streaming").item())
-    totals = collect(present.select(n=nw.col(column).n_unique(), rows=nw.len()))
+    present_values = values.drop_nulls()
+    if present_values.implementation.is_polars():
+        has_distinct_hashes = present_values.to_native().select(
+            pl.all().hash().n_unique() == pl.len()
+        )
+        return bool(has_distinct_hashes.collect(engine="streaming").item())
+    totals = collect(present_values.select(n=nw.col(column).n_unique(), rows=nw.len()))
     return bool(totals["n"].item() == totals["rows"].item())
 
 
 def assign_bins(column: nw.Expr, edges: Sequence[float]) -> nw.Expr:
     """Return the bin of each number as text: `under 40`, `40 to <65`, `65 or more`."""
     number = column.cast(nw.Float64)
-    texts = [f"{low:g} to <{high:g}" for low, high in pairwise(edges)] + [f"{edges[-1]:g} or more"]
-    without_missing = nw.when(number.is_nan() | number.is_null()).then(nw.lit(None, nw.String))
-    label = nw.lit(texts[-1])
-    for edge, text in zip(edges[:0:-1], texts[-2::-1], strict=True):
-        below = (number < edge) & (number >= edges[0])
-        label = nw.when(below).then(nw.lit(text)).otherwise(label)
+    bin_texts = [f"{low:g} to <{high:g}" for low, high in pairwise(edges)] + [
+        f"{edges[-1]:g} or more"
+    ]
+    null_if_missing = nw.when(number.is_nan() | number.is_null()).then(nw.lit(None, nw.String))
+    label = nw.lit(bin_texts[-1])
+    for edge, bin_text in zip(edges[:0:-1], bin_texts[-2::-1], strict=True):
+        is_in_bin = (number < edge) & (number >= edges[0])
+        label = nw.when(is_in_bin).then(nw.lit(bin_text)).otherwise(label)
     label = nw.when(number < edges[0]).then(nw.lit(f"under {edges[0]:g}")).otherwise(label)
-    return without_missing.otherwise(label)
+    return null_if_missing.otherwise(label)

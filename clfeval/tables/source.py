@@ -33,10 +33,13 @@ from clfeval.tables.input import Format, InputOptions
 CHUNK = 1 << 20
 
 
-def packing_of(magic: bytes) -> str | None:
+def packing_of(first_bytes: bytes) -> str | None:
     """Return the compression by the file's first bytes; None for a plain file."""
-    starts = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-    return next((packing for start, packing in starts.items() if magic.startswith(start)), None)
+    packing_of_start = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+    return next(
+        (packing for start, packing in packing_of_start.items() if first_bytes.startswith(start)),
+        None,
+    )
 
 
 def unpack(name: str, packed: object, write: Callable[[bytes], object], packing: str) -> None:
@@ -49,12 +52,12 @@ def unpack(name: str, packed: object, write: Callable[[bytes], object], packing:
     else:
         from backports import zstd
     unpacker: Any = gzip if packing == "gzip" else zstd
-    broken = (gzip.BadGzipFile, EOFError, zlib.error, ValueError, zstd.ZstdError)
+    damage_errors = (gzip.BadGzipFile, EOFError, zlib.error, ValueError, zstd.ZstdError)
     try:
         with unpacker.open(packed) as stream:
             while piece := stream.read(CHUNK):
                 write(piece)
-    except broken as error:
+    except damage_errors as error:
         message = f"the {packing} data is damaged: {error}"
         raise DataError.new(message, "damaged-file", name) from error
 
@@ -119,33 +122,37 @@ def reading_pipes_once() -> Iterator[None]:
 
 
 @contextmanager
-def open_sources(names: Sequence[str], roles: InputOptions) -> Iterator[list[SourceFile]]:
+def open_sources(names: Sequence[str], input_options: InputOptions) -> Iterator[list[SourceFile]]:
     """Open every named table; unpacked and piped copies exist until the block ends.
 
     A name that is not a file but has a wildcard is expanded; `-` is standard input, once.
     """
-    delimiter = roles.delimiter and {"\\t": "\t", "tab": "\t"}.get(roles.delimiter, roles.delimiter)
-    plain = delimiter is None or (len(delimiter) == 1 and delimiter.isascii())
-    if not plain or delimiter in ('"', "\r", "\n"):
-        message = f"delimiter '{roles.delimiter}' is not one ASCII character"
+    delimiter = input_options.delimiter and {"\\t": "\t", "tab": "\t"}.get(
+        input_options.delimiter, input_options.delimiter
+    )
+    is_one_character = delimiter is None or (len(delimiter) == 1 and delimiter.isascii())
+    if not is_one_character or delimiter in ('"', "\r", "\n"):
+        message = f"delimiter '{input_options.delimiter}' is not one ASCII character"
         hint = f"for example {OPTION}--delimiter ';'{END} or {OPTION}--delimiter '\\t'{END}"
         raise UsageError.new(message, "bad-delimiter", hint=hint)
-    streams = _STREAMS.get()
+    pipe_streams = _STREAMS.get()
     with ExitStack() as stack:
         sources = []
         for name in _expand_patterns(names):
-            source = streams and streams[1].get(name)  # the copy of a pipe that was read before
+            # the copy of a pipe that was read before
+            source = pipe_streams and pipe_streams[1].get(name)
             if source:
-                source = replace(source, format=roles.input_format or source.format)
+                source = replace(source, format=input_options.input_format or source.format)
             else:
-                opened = _from_pipe if name == "-" else _from_path
-                source = opened(stack, name, roles.input_format)
+                open_source = _from_pipe if name == "-" else _from_path
+                source = open_source(stack, name, input_options.input_format)
             tab_or_comma = "\t" if source.format == "tsv" else ","
             sources.append(replace(source, delimiter=delimiter or tab_or_comma))
         yield sources
 
 
 def _expand_patterns(names: Sequence[str]) -> list[str]:
+    """Return names with patterns expanded; UsageError for a file that is named twice."""
     paths: list[str] = []
     for name in names:
         matches = [name]
@@ -161,63 +168,64 @@ def _expand_patterns(names: Sequence[str]) -> list[str]:
     real_paths: set[str] = set()
     for name in paths:
         _refuse_impossible_name(name)
-        real = name if name == "-" else os.path.realpath(name)
-        if real in real_paths:
+        real_path = name if name == "-" else os.path.realpath(name)
+        if real_path in real_paths:
             message = "the file is named twice, so every row would count twice"
             raise UsageError.new(message, "repeated-file", name)
-        real_paths.add(real)
+        real_paths.add(real_path)
     return paths
 
 
 def _refuse_impossible_name(name: str) -> None:
     """Raise DataError for a name that no file has."""
     try:
-        possible = b"\0" not in os.fsencode(name)
+        is_possible = b"\0" not in os.fsencode(name)
     except UnicodeEncodeError:
-        possible = False
-    if not possible:
+        is_possible = False
+    if not is_possible:
         raise DataError.new("no such file", "no-such-file", ascii(name))
 
 
 def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> SourceFile:
+    """Return the source of a path, copied on the stack if it is packed or no plain file."""
     path = Path.cwd() / name if name.startswith("~") else Path(name)  # polars would read the home
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in (".gz", ".zst", ".zstd"):
         suffixes.pop()
-    by_suffix = _SUFFIXES.get(suffixes[-1]) if suffixes else None
+    suffix_format = _SUFFIXES.get(suffixes[-1]) if suffixes else None
     try:
         if os.path.isdir(path):
             hint = f"name its files, for example '{name.rstrip('/')}/*.csv'"
             raise DataError.new("is a directory, not a table", "is-directory", name, hint=hint)
         with path.open("rb") as stream:
-            magic = stream.read(FIRST)
-            if not magic:
+            first_bytes = stream.read(FIRST_BYTES)
+            if not first_bytes:
                 raise DataError.new("the file is empty (0 bytes)", "empty-table", name)
             mode = os.fstat(stream.fileno()).st_mode
             if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not stream.isatty():
                 message = "is a device, not a file"
                 raise DataError.new(message, "not-readable", name, hint="pipe the table from it")
             # polars opens only files with UTF-8 names
-            plain = path.is_file() and name.encode(errors="ignore").decode() == name
-            if not plain or packing_of(magic):
-                return _copy_stream(stack, name, stream, magic, input_format or by_suffix)
+            is_plain = path.is_file() and name.encode(errors="ignore").decode() == name
+            if not is_plain or packing_of(first_bytes):
+                return _copy_stream(stack, name, stream, first_bytes, input_format or suffix_format)
     except OSError as error:
         raise _opening_error(name, path, error) from error
-    refuse_foreign_file(name, path, magic)
-    binary = _by_magic(magic)
-    if input_format is None and by_suffix not in (None, *BINARY) and binary in BINARY:
-        message = f"its name says {by_suffix}, but it is {binary}"
-        hint = f"rename it to end with .{binary}"
+    refuse_foreign_file(name, path, first_bytes)
+    content_format = _by_magic(first_bytes)
+    if input_format is None and suffix_format not in (None, *BINARY) and content_format in BINARY:
+        message = f"its name says {suffix_format}, but it is {content_format}"
+        hint = f"rename it to end with .{content_format}"
         raise DataError.new(message, "wrong-format", name, hint=hint)
-    return SourceFile(name, path, input_format or by_suffix or binary)
+    return SourceFile(name, path, input_format or suffix_format or content_format)
 
 
 def _opening_error(name: str, path: Path, error: OSError) -> DataError:
     """Build the error of a file that cannot be opened or read."""
     if error.errno in NO_SUCH_FILE:
         folder = path.parent if os.path.isdir(path.parent) else Path()
-        close = suggestion(path.name, sorted(os.listdir(folder)), cutoff=0.75)
-        return DataError.new("no such file", "no-such-file", name, hint=close)
+        similar_name = suggestion(path.name, sorted(os.listdir(folder)), cutoff=0.75)
+        return DataError.new("no such file", "no-such-file", name, hint=similar_name)
     if isinstance(error, PermissionError):
         hint = "make it readable: chmod u+r FILE"
         return DataError.new("permission denied", "not-readable", name, hint=hint)
@@ -226,6 +234,7 @@ def _opening_error(name: str, path: Path, error: OSError) -> DataError:
 
 
 def _from_pipe(stack: ExitStack, _: str, input_format: Format | None) -> SourceFile:
+    """Return the source of standard input, copied on the stack."""
     if sys.stdin is None or sys.stdin.closed:
         raise DataError.new("standard input is closed", "not-readable", STDIN)
     if sys.stdin.isatty():
@@ -234,7 +243,7 @@ def _from_pipe(stack: ExitStack, _: str, input_format: Format | None) -> SourceF
         raise UsageError.new(message, "no-input", STDIN, hint=hint)
     try:
         stream = sys.stdin.buffer
-        return _copy_stream(stack, STDIN, stream, stream.read(FIRST), input_format)
+        return _copy_stream(stack, STDIN, stream, stream.read(FIRST_BYTES), input_format)
     except OSError as error:
         raise DataError.new(f"cannot be read: {error.strerror}", "not-readable", STDIN) from error
 
@@ -250,23 +259,27 @@ class _SizeLimit:
     def __init__(self, name: str) -> None:
         """Start with the first bytes of the content; name: that of the file in errors."""
         self._name = name
-        self._longest: float = 0
-        self._line = 0  # bytes since the last line end
-        self._unpacked = 0
+        self._longest_line: float = 0  # 0 before the first bytes
+        self._line_bytes = 0  # since the last line end
+        self._unpacked_bytes = 0
 
-    def check(self, piece: bytes, packed: int | None) -> None:
-        """Count the next bytes; packed: how many packed bytes were read; DataError beyond."""
-        if not self._longest:
-            form = _by_magic(piece[:FIRST])
-            self._longest = {"json": LONGEST_LIST, "csv": LONGEST_LINE}.get(form, inf)
-            self._longest = LONGEST_LINE if form == "ndjson" else self._longest
-        self._unpacked += len(piece)
+    def check(self, piece: bytes, packed_bytes: int | None) -> None:
+        """Count the next bytes; packed_bytes: how many packed bytes were read; DataError beyond."""
+        if not self._longest_line:
+            content_format = _by_magic(piece[:FIRST_BYTES])
+            self._longest_line = {"json": LONGEST_LIST, "csv": LONGEST_LINE}.get(
+                content_format, inf
+            )
+            self._longest_line = LONGEST_LINE if content_format == "ndjson" else self._longest_line
+        self._unpacked_bytes += len(piece)
         line_end = piece.rfind(b"\n")
-        self._line = self._line + len(piece) if line_end < 0 else len(piece) - line_end - 1
-        if self._line > self._longest:
-            message = f"a line has more than {int(self._longest) >> 20:,} MiB"
+        self._line_bytes = (
+            self._line_bytes + len(piece) if line_end < 0 else len(piece) - line_end - 1
+        )
+        if self._line_bytes > self._longest_line:
+            message = f"a line has more than {int(self._longest_line) >> 20:,} MiB"
             raise self._error(message)
-        if packed and self._unpacked > max(LONGEST_LINE, LARGEST_RATIO * packed):
+        if packed_bytes and self._unpacked_bytes > max(LONGEST_LINE, LARGEST_RATIO * packed_bytes):
             message = f"the content is more than {LARGEST_RATIO:,} times as large as the file"
             raise self._error(message)
 
@@ -278,10 +291,10 @@ class _SizeLimit:
 class _HashedStream:
     """A stream whose bytes are hashed and counted as they are read."""
 
-    def __init__(self, stream: IO[bytes], start: bytes) -> None:
+    def __init__(self, stream: IO[bytes], first_bytes: bytes) -> None:
         """Continue after a start that was already read."""
         self._stream = stream
-        self._ahead = start
+        self._ahead = first_bytes
         self.digest = sha256()
         self.size = 0
 
@@ -295,42 +308,42 @@ class _HashedStream:
 
 
 def _copy_stream(
-    stack: ExitStack, name: str, stream: IO[bytes], start: bytes, input_format: Format | None
+    stack: ExitStack, name: str, stream: IO[bytes], packed_start: bytes, input_format: Format | None
 ) -> SourceFile:
     """Copy a pipe or compressed file to an anonymous plain file, hashing the original bytes."""
-    streams = _STREAMS.get()
-    stack = stack if streams is None else streams[0]
-    hashed = _HashedStream(stream, start)
-    if not start:
+    pipe_streams = _STREAMS.get()
+    stack = stack if pipe_streams is None else pipe_streams[0]
+    hashed_stream = _HashedStream(stream, packed_start)
+    if not packed_start:
         raise DataError.new("the input is empty (0 bytes)", "empty-table", name)
-    packing = packing_of(start)
+    packing = packing_of(packed_start)
     with _room_for(name):
         copy = ReadOnceCopy()
     stack.callback(copy.close)
-    limit = _SizeLimit(name)
+    size_limit = _SizeLimit(name)
 
     def put(piece: bytes) -> None:
-        limit.check(piece, hashed.size if packing else None)
+        size_limit.check(piece, hashed_stream.size if packing else None)
         with _room_for(name):
             copy.write(piece)
 
     if packing:
-        unpack(name, hashed, put, packing)
+        unpack(name, hashed_stream, put, packing)
     else:
-        while piece := hashed.read():
+        while piece := hashed_stream.read():
             put(piece)
     with _room_for(name):
         path = copy.path()
-    with path.open("rb") as plain:
-        magic = plain.read(FIRST)
-    if not magic:
+    with path.open("rb") as plain_stream:
+        first_bytes = plain_stream.read(FIRST_BYTES)
+    if not first_bytes:
         raise DataError.new("the compressed file is empty", "empty-table", name)
-    refuse_foreign_file(name, path, magic)
+    refuse_foreign_file(name, path, first_bytes)
     source = SourceFile(
-        name, path, input_format or _by_magic(magic), sha256=hashed.digest.hexdigest()
+        name, path, input_format or _by_magic(first_bytes), sha256=hashed_stream.digest.hexdigest()
     )
-    if streams is not None:
-        streams[1]["-" if name == STDIN else name] = source
+    if pipe_streams is not None:
+        pipe_streams[1]["-" if name == STDIN else name] = source
     return source
 
 
@@ -345,20 +358,21 @@ def _room_for(name: str) -> Iterator[None]:
         raise UsageError.new(message, "output", name, hint=hint) from error
 
 
-def _by_magic(magic: bytes) -> Format:
-    if magic.startswith(b"PAR1"):
+def _by_magic(first_bytes: bytes) -> Format:
+    """Return the format of content by its first bytes."""
+    if first_bytes.startswith(b"PAR1"):
         return "parquet"
-    if magic.startswith((b"ARROW1", ARROW_STREAM)):
+    if first_bytes.startswith((b"ARROW1", ARROW_STREAM)):
         return "arrow"
-    start = magic.lstrip()
+    stripped_bytes = first_bytes.lstrip()
     # a header may begin with a bracket too, a list of records continues with a brace
-    if start[:1] == b"[" and start[1:].lstrip()[:1] in (b"", b"{", b"]"):
+    if stripped_bytes[:1] == b"[" and stripped_bytes[1:].lstrip()[:1] in (b"", b"{", b"]"):
         return "json"
-    return "ndjson" if start[:1] == b"{" else "csv"
+    return "ndjson" if stripped_bytes[:1] == b"{" else "csv"
 
 
 FRAME = "<frame>"  # name of a table that is not a file
-FIRST = 8  # bytes that are examined
+FIRST_BYTES = 8  # bytes that are examined
 _SAVE = "save the sheet as CSV"
 _PICKLE = "write its content with .to_csv() or .to_parquet()"
 _MARKS: Sequence[tuple[bytes, str, str]] = (
@@ -401,25 +415,29 @@ _KEYS = "(?m)" + _TOP
 _BATCH = rf"(?m)(?:(?:[ \t]*#.*|---.*|[ \t]*)\n)*{_TOP}"
 
 
-def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
+def refuse_foreign_file(name: str, path: Path, first_bytes: bytes) -> None:
     """Raise DataError for workbooks, archives, pickles, pages; UsageError for files of clfeval."""
     try:
-        if magic.startswith(b"PK\x03\x04"):
-            kind, hint = _zip(path)
+        if first_bytes.startswith(b"PK\x03\x04"):
+            description, hint = _zip(path)
         else:
-            marked = ((kind, hint) for mark, kind, hint in _MARKS if magic.startswith(mark))
-            kind, hint = next(marked, ("", ""))
-        if not kind and not magic.startswith((b"PAR1", b"ARROW1")):
+            descriptions = (
+                (description, hint)
+                for file_start, description, hint in _MARKS
+                if first_bytes.startswith(file_start)
+            )
+            description, hint = next(descriptions, ("", ""))
+        if not description and not first_bytes.startswith((b"PAR1", b"ARROW1")):
             text = _beginning(path)
-            keys = {key[1] for key in re.finditer(_KEYS, text)}
-            if re.match(_BATCH, text) and len(keys) > 1:
+            batch_keys = {key[1] for key in re.finditer(_KEYS, text)}
+            if re.match(_BATCH, text) and len(batch_keys) > 1:
                 raise _own_file_error(name, "a batch of runs", "batch")
             if text.lstrip().startswith(("{", "<<<<")) and re.search(_HISTORY, text):
                 raise _own_file_error(name, "a history of clfeval", "history")
     except OSError as error:
         raise DataError.new(f"cannot be read: {error.strerror}", "not-readable", name) from error
-    if kind:
-        raise DataError.new(f"this is {kind}, not a table", "wrong-format", name, hint=hint)
+    if description:
+        raise DataError.new(f"this is {description}, not a table", "wrong-format", name, hint=hint)
 
 
 def holds_result(path: Path) -> bool:
@@ -443,8 +461,8 @@ def refuse_count_summary(name: str, path: Path) -> None:
     beginning = _beginning(path)
     if not (re.search(_COUNT_SUMMARY, beginning) or re.match(_COUNT_TABLE, beginning)):
         return
-    counts = f"{re.sub(SUMMARY_SUFFIX, '', name)}.counts.parquet"
-    hint = format_command_line(["clfeval", "count", "TABLE", "--save", counts])
+    counts_file = f"{re.sub(SUMMARY_SUFFIX, '', name)}.counts.parquet"
+    hint = format_command_line(["clfeval", "count", "TABLE", "--save", counts_file])
     message = "this is a summary of clfeval count, which holds no counts"
     raise UsageError.new(message, "wrong-format", name, hint=hint)
 
@@ -454,10 +472,11 @@ def _beginning(path: Path) -> str:
         return stream.read(_HEAD).decode("utf-8-sig", errors="replace")
 
 
-def _own_file_error(name: str, kind: str, command: str) -> UsageError:
+def _own_file_error(name: str, description: str, command_name: str) -> UsageError:
+    """Build the error of a file of clfeval, with the command that reads it."""
     file = "FILE" if name.startswith("<") else name
-    hint = format_command_line(["clfeval", command, file])
-    return UsageError.new(f"this is {kind}, not a table", "wrong-format", name, hint=hint)
+    hint = format_command_line(["clfeval", command_name, file])
+    return UsageError.new(f"this is {description}, not a table", "wrong-format", name, hint=hint)
 
 
 def _zip(path: Path) -> tuple[str, str]:
@@ -473,10 +492,12 @@ def _zip(path: Path) -> tuple[str, str]:
         return _DAMAGED
     except (BadZipFile, NotImplementedError, ValueError):
         return _DAMAGED
-    for part, kind, hint in _ZIPPED:
-        if any(name.startswith(part) or name.endswith(part) for name in names):
-            return kind, hint
+    for name_part, description, hint in _ZIPPED:
+        if any(name.startswith(name_part) or name.endswith(name_part) for name in names):
+            return description, hint
     if len(names) != 1:
         return f"a zip archive of {len(names)} files", "unpack it: unzip FILE"
-    packed = "; the file in it can be read directly" * names[0].endswith((".gz", ".zst"))
-    return f"a zip archive of '{names[0]}'", f"unpack it: unzip FILE{packed}"
+    packed_note = ""
+    if names[0].endswith((".gz", ".zst")):
+        packed_note = "; the file in it can be read directly"
+    return f"a zip archive of '{names[0]}'", f"unpack it: unzip FILE{packed_note}"

@@ -18,7 +18,7 @@ from clfeval.records import dataclass, field, replace
 
 CODE = "configuration"
 MOST_VALUES = 100_000  # with every alias written out
-DEEPEST = 50
+DEEPEST_LEVEL = 50
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 
@@ -76,18 +76,18 @@ class Composer:
         next(self.events)  # the start of the stream
         if event_kind(next(self.events)) == "StreamEnd":
             raise UsageError.new("the file contains only comments", CODE, self.name)
-        value, spot = self.compose(next(self.events), 0)
+        value, position = self.compose(next(self.events), 0)
         next(self.events)  # the end of the document
         next_event = next(self.events)
         if event_kind(next_event) != "StreamEnd":
             self.stop(next_event, "a second document starts", "keep one document per file")
-        return value, spot
+        return value, position
 
     def compose(self, event: Any, depth: int) -> tuple[Value, SourcePosition]:
         """Return the value that starts with an event, consuming all of its events."""
-        if depth > DEEPEST:
-            self.stop(event, f"nested more than {DEEPEST} levels deep")
-        values_before = self.values
+        if depth > DEEPEST_LEVEL:
+            self.stop(event, f"nested more than {DEEPEST_LEVEL} levels deep")
+        count_before = self.values
         self.count(event, 1)
         if event_kind(event) == "Alias":
             return self._repeated(event)
@@ -96,46 +96,50 @@ class Composer:
             self.add_problem(event, f"tags are not supported: {quote_name(tag)}", "quote the text")
         if event.anchor is not None:
             self.anchors[event.anchor] = None  # begun, not complete
-        spot = event_position(event)
+        position = event_position(event)
         value: Value
         if event_kind(event) == "Scalar":
             value = event.value if event.style else plain_scalar_value(event.value)
-            spot = spot if event.style else replace(spot, text=event.value)
+            position = position if event.style else replace(position, text=event.value)
         elif event_kind(event) == "SequenceStart":
             value = []
             while event_kind(item_event := next(self.events)) != "SequenceEnd":
-                part, spot.positions[len(value)] = self.compose(item_event, depth + 1)
-                value.append(part)
+                member, position.positions[len(value)] = self.compose(item_event, depth + 1)
+                value.append(member)
         else:
-            value = self._pairs(spot, depth)
+            value = self._pairs(position, depth)
         if event.anchor is not None:
-            self.anchors[event.anchor] = value, spot, self.values - values_before
-        return value, spot
+            self.anchors[event.anchor] = value, position, self.values - count_before
+        return value, position
 
-    def _pairs(self, spot: SourcePosition, depth: int) -> dict[str, Value]:
+    def _pairs(self, mapping_position: SourcePosition, depth: int) -> dict[str, Value]:
+        """Return the pairs of a mapping, and add the positions of its keys to its own."""
         pairs: dict[str, Value] = {}
-        while event_kind(event := next(self.events)) != "MappingEnd":
-            self.compose(event, depth + 1)
-            value, inner = self.compose(next(self.events), depth + 1)
-            if event_kind(event) != "Scalar":
-                self.add_problem(event, "a key must be a single text")
-            elif event.value in pairs:
-                first = f"{self.name}:{spot.positions[event.value].line}"
-                first += f":{spot.positions[event.value].column}"
-                message = f"key {quote_name(event.value)} is given twice, first at {first}"
-                self.add_problem(event, message, "keep one of the two")
-            elif event.value == "<<" and not event.style:
+        while event_kind(key_event := next(self.events)) != "MappingEnd":
+            self.compose(key_event, depth + 1)
+            value, inner_position = self.compose(next(self.events), depth + 1)
+            if event_kind(key_event) != "Scalar":
+                self.add_problem(key_event, "a key must be a single text")
+            elif key_event.value in pairs:
+                first_place = f"{self.name}:{mapping_position.positions[key_event.value].line}"
+                first_place += f":{mapping_position.positions[key_event.value].column}"
+                message = (
+                    f"key {quote_name(key_event.value)} is given twice, first at {first_place}"
+                )
+                self.add_problem(key_event, message, "keep one of the two")
+            elif key_event.value == "<<" and not key_event.style:
                 hint = "write the keys out, or repeat a whole value with &name and *name"
-                self.add_problem(event, "merge keys ('<<') are not supported", hint)
+                self.add_problem(key_event, "merge keys ('<<') are not supported", hint)
             else:
-                pairs[event.value] = value
-                position = event_position(event)
-                spot.positions[event.value] = replace(
-                    inner, line=position.line, column=position.column
+                pairs[key_event.value] = value
+                key_position = event_position(key_event)
+                mapping_position.positions[key_event.value] = replace(
+                    inner_position, line=key_position.line, column=key_position.column
                 )
         return pairs
 
     def _repeated(self, event: Any) -> tuple[Value, SourcePosition]:
+        """Return the value of the anchor that an alias names, at the position of the alias."""
         position = event_position(event)
         anchor = self.anchors.get(event.anchor)
         if anchor is None:
@@ -143,13 +147,13 @@ class Composer:
             message = f"{quote_name(f'*{event.anchor}')} {reason}"
             self.add_problem(event, message, "quote a text that starts with *")
             return None, position
-        value, spot, values = anchor
-        self.count(event, values)
-        return value, replace(spot, line=position.line, column=position.column)
+        value, anchor_position, value_count = anchor
+        self.count(event, value_count)
+        return value, replace(anchor_position, line=position.line, column=position.column)
 
-    def count(self, event: object, values: int) -> None:
+    def count(self, event: object, value_count: int) -> None:
         """Count values, with aliases expanded; UsageError above the limit of a configuration."""
-        self.values += values
+        self.values += value_count
         if self.values > MOST_VALUES:
             self.stop(event, f"more than {MOST_VALUES:,} values after expanding aliases")
 
@@ -222,19 +226,19 @@ class YamlFile:
 
     def place(self, *path: str | int) -> str:
         """Return `file:line:column` of a key or item, or of the last existing one on its path."""
-        spot = self.spot
-        for step in path:
-            if step not in spot.positions:
+        position = self.spot
+        for key in path:
+            if key not in position.positions:
                 break
-            spot = spot.positions[step]
-        return f"{self.name}:{spot.line}:{spot.column}"
+            position = position.positions[key]
+        return f"{self.name}:{position.line}:{position.column}"
 
     def written(self, *path: str | int) -> str | None:
         """Return the text of an unquoted scalar as written; None for other values."""
-        spot: SourcePosition | None = self.spot
-        for step in path:
-            spot = None if spot is None else spot.positions.get(step)
-        return None if spot is None else spot.text
+        position: SourcePosition | None = self.spot
+        for key in path:
+            position = None if position is None else position.positions.get(key)
+        return None if position is None else position.text
 
     def problem(self, path: Sequence[str | int], message: str, code: str = CODE) -> Problem:
         """Build the problem of the value at a path."""
@@ -275,14 +279,16 @@ def read_yaml(
         return file
     except yaml.MarkedYAMLError as error:
         complaint = str(error.problem)
-        mark = error.problem_mark
+        place = error.problem_mark
         if re.match(_BEGUN_EARLIER, complaint) and error.context_mark:
-            mark = error.context_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+            place = error.context_mark
+        line, column = (place.line + 1, place.column + 1) if place else (1, 1)
     except yaml.reader.ReaderError as error:
         complaint, line, column = error.reason, *_line_and_column(text[: error.position])
     explanations = (
-        (words, remedy) for start, words, remedy in _COMPLAINTS if re.match(start, complaint)
+        (meaning, remedy)
+        for pattern, meaning, remedy in _COMPLAINTS
+        if re.match(pattern, complaint)
     )
     message, hint = next(explanations, (complaint, None))
     raise UsageError.new(f"not valid YAML: {message}", CODE, f"{name}:{line}:{column}", hint=hint)
@@ -296,12 +302,12 @@ def _count_soon(name: str, text: str) -> None:
     loader = getattr(yaml, "CSafeLoader", None)
     with suppress(yaml.YAMLError):  # the other parser reports it
         for event in yaml.parse(text, Loader=loader) if loader else ():
-            counter.count(
-                event, event_kind(event) in ("Scalar", "Alias", "SequenceStart", "MappingStart")
-            )
+            begins_value = event_kind(event) in ("Scalar", "Alias", "SequenceStart", "MappingStart")
+            counter.count(event, begins_value)
 
 
 def _read_text(name: str) -> str:
+    """Return the text of a file; UsageError if it cannot be read, is too large, or is empty."""
     path = Path(name)
     if os.path.isdir(path):
         raise UsageError.new("is a directory, not a YAML file", CODE, name)
@@ -327,6 +333,7 @@ def _read_text(name: str) -> str:
 
 
 def _missing_file_error(path: Path, name: str) -> UsageError:
+    """Build the error of a file that is not there, with one of a similar name."""
     folder = path.parent if os.path.isdir(path.parent) else Path()
     names: list[str] = []
     with suppress(OSError):

@@ -16,7 +16,7 @@ from clfeval.records import dataclass, field
 GAP = 3
 FEW = 8  # entries that stand in one column
 NAME = 24  # columns a name may take where entries stand side by side
-SHORTEST = 8
+MIN_NAME_WIDTH = 8
 TIE = "\N{NO-BREAK SPACE}"  # becomes a blank after folding
 ESCAPES = r"\x1b\[[0-9;]*m"
 MARKERS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -39,30 +39,40 @@ def key_lines(
     if not entries:
         return []
     names = [printable(key_entry.name) for key_entry in entries]
-    longest = max(map(cell_len, (headings[0], *names)))
-    widths = _number_widths(headings, entries)
-    while widths and 2 + min(longest, SHORTEST) + sum(widths) > width:
-        widths.pop()
-    min_width = 2 + min(longest, NAME) + sum(widths)
-    blocks = min(4, max(1, (width + GAP) // (min_width + GAP))) if len(entries) > FEW else 1
-    room = max(1, min(longest, (width - GAP * (blocks - 1)) // blocks - 2 - sum(widths)))
-    cut = shorten_names_apart([headings[0], *names], room)
+    longest_name = max(map(cell_len, (headings[0], *names)))
+    number_widths = _number_widths(headings, entries)
+    while number_widths and 2 + min(longest_name, MIN_NAME_WIDTH) + sum(number_widths) > width:
+        number_widths.pop()
+    block_width = 2 + min(longest_name, NAME) + sum(number_widths)
+    block_count = min(4, max(1, (width + GAP) // (block_width + GAP))) if len(entries) > FEW else 1
+    name_width = max(
+        1,
+        min(
+            longest_name, (width - GAP * (block_count - 1)) // block_count - 2 - sum(number_widths)
+        ),
+    )
+    cut_names = shorten_names_apart([headings[0], *names], name_width)
 
-    def line(marker: str, name: str, numbers: Sequence[str]) -> str:
-        padded_name = set_cell_size(cut[name], room)
-        aligned = (f"{number:>{w}}" for number, w in zip(numbers, widths, strict=False))
-        mark = add_ansi_style(marker, marker_color(marker)) if color and marker != " " else marker
-        return f"{mark} {padded_name}{''.join(aligned)}"
+    def format_line(marker: str, name: str, numbers: Sequence[str]) -> str:
+        padded_name = set_cell_size(cut_names[name], name_width)
+        padded_numbers = (
+            f"{number:>{number_width}}"
+            for number, number_width in zip(numbers, number_widths, strict=False)
+        )
+        styled_marker = (
+            add_ansi_style(marker, marker_color(marker)) if color and marker != " " else marker
+        )
+        return f"{styled_marker} {padded_name}{''.join(padded_numbers)}"
 
     lines = [
-        line(key_entry.marker, name, key_entry.numbers)
+        format_line(key_entry.marker, name, key_entry.numbers)
         for key_entry, name in zip(entries, names, strict=True)
     ]
-    height = -(-len(lines) // blocks)
-    heading = line(" ", headings[0], headings[1:])
-    rows = [[heading] * (-(-len(lines) // height))]
-    rows += [lines[row::height] for row in range(height)]
-    return [(" " * GAP).join(parts).rstrip() for parts in rows]
+    lines_per_block = -(-len(lines) // block_count)
+    heading_line = format_line(" ", headings[0], headings[1:])
+    rows = [[heading_line] * (-(-len(lines) // lines_per_block))]
+    rows += [lines[row::lines_per_block] for row in range(lines_per_block)]
+    return [(" " * GAP).join(row_lines).rstrip() for row_lines in rows]
 
 
 def min_key_width(headings: Sequence[str], entries: Sequence[KeyEntry]) -> int:
@@ -75,8 +85,8 @@ def fold_notes(notes: Iterable[str], *, width: int) -> list[str]:
     lines = []
     for note in notes:
         line = ""
-        for word in note.split(" "):
-            word = shorten_name(word, width - 2)
+        for full_word in note.split(" "):
+            word = shorten_name(full_word, width - 2)
             if line.strip() and cell_len(line) + 1 + cell_len(word) > width:
                 lines.append(line)
                 line = "  " + word
@@ -89,17 +99,17 @@ def fold_notes(notes: Iterable[str], *, width: int) -> list[str]:
 def side_by_side_lines(blocks: Sequence[Sequence[str]], width: int) -> list[str]:
     """Return blocks of lines side by side, each `width` columns after the one before."""
     lines = []
-    for parts in zip_longest(*blocks, fillvalue=""):
+    for row_lines in zip_longest(*blocks, fillvalue=""):
         line = ""
-        for i, part in enumerate(parts):
-            gap = " " * (i * width - cell_len(re.sub(ESCAPES, "", line)))
-            line += gap + part if part else ""
+        for block_index, block_line in enumerate(row_lines):
+            gap = " " * (block_index * width - cell_len(re.sub(ESCAPES, "", line)))
+            line += gap + block_line if block_line else ""
         lines.append(line)
     return lines
 
 
 def shorten_name(name: str, most: int) -> str:
-    """Return a name cut in the middle to fit the width, since versions differ at their ends."""
+    """Return a name cut in the middle to at most `most` columns: versions differ at their ends."""
     if cell_len(name) <= most:
         return name
     tail = _start_that_fits(name[::-1], (most - 1) // 2)[::-1]
@@ -108,28 +118,34 @@ def shorten_name(name: str, most: int) -> str:
 
 def shorten_names_apart(names: Sequence[str], most: int) -> dict[str, str]:
     """Return names cut as by `shorten_name`; those that would look equal, where they differ."""
-    cut = {name: shorten_name(name, most) for name in names}
+    cut_names = {name: shorten_name(name, most) for name in names}
     names_by_text: dict[str, list[str]] = {}
-    for name, text in cut.items():
+    for name, text in cut_names.items():
         names_by_text.setdefault(text, []).append(name)
-    for group in names_by_text.values():
-        if len(group) > 1 and most >= SHORTEST:
-            shared = max(_shared_length(group) - 1, 0)
-            head = f"{_start_that_fits(group[0][:shared], most // 3)}…"
-            tails = shorten_names_apart([name[shared:] for name in group], most - cell_len(head))
-            cut |= {name: head + tails[name[shared:]] for name in group}
-    return cut
+    for equal_names in names_by_text.values():
+        if len(equal_names) > 1 and most >= MIN_NAME_WIDTH:
+            shared_length = max(_shared_length(equal_names) - 1, 0)
+            head = f"{_start_that_fits(equal_names[0][:shared_length], most // 3)}…"
+            tails = shorten_names_apart(
+                [name[shared_length:] for name in equal_names], most - cell_len(head)
+            )
+            cut_names |= {name: head + tails[name[shared_length:]] for name in equal_names}
+    return cut_names
 
 
 def _shared_length(names: Sequence[str]) -> int:
     """Return how many characters all names have in common at their start."""
-    letters = enumerate(zip(*names, strict=False))
-    return next((i for i, column in letters if len({*column}) > 1), min(map(len, names)))
+    numbered_letters = enumerate(zip(*names, strict=False))
+    return next(
+        (index for index, letters in numbered_letters if len({*letters}) > 1), min(map(len, names))
+    )
 
 
 def _start_that_fits(text: str, most: int) -> str:
     """Return as much of a text as fits."""
-    return next((text[:i] for i in range(len(text)) if cell_len(text[: i + 1]) > most), text)
+    return next(
+        (text[:length] for length in range(len(text)) if cell_len(text[: length + 1]) > most), text
+    )
 
 
 def _number_widths(headings: Sequence[str], entries: Sequence[KeyEntry]) -> list[int]:
@@ -144,8 +160,8 @@ def marker_color(char: str) -> str:
 
 
 TALL = 2  # a terminal cell is about twice as high as wide
-STEEP = 3.0  # lines at least this steep are drawn '|'
-FLAT = 0.75  # lines at most this steep take one cell of every column
+STEEP_SLOPE = 3.0  # lines at least this steep are drawn '|'
+FLAT_SLOPE = 0.75  # lines at most this steep take one cell of every column
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,21 +208,21 @@ class Canvas:
         """Return whether cells in a row are on the canvas and blank, with a blank on each side."""
         if not (self.contains(column, row) and self.contains(column + length - 1, row)):
             return False
-        cells = ((c, row) for c in range(column - 1, column + length + 1))
+        cells = ((column_near, row) for column_near in range(column - 1, column + length + 1))
         return not any(cell in self.cells for cell in cells)
 
     def text(self, column: int, row: int, text: str, ink: Ink) -> None:
         """Write narrow characters side by side, shifted where they would be cut off."""
         start = max(0, min(column, self.columns - len(text)))
-        for i, char in enumerate(text):
+        for offset, char in enumerate(text):
             if char != " ":
-                self.set_cell(start + i, row, Ink(char, ink.priority, ink.style))
+                self.set_cell(start + offset, row, Ink(char, ink.priority, ink.style))
 
     def line(self, a: Point, b: Point, ink: Ink) -> None:
         """Draw a line between two data points with the character of its slope."""
-        slope = abs(b[1] - a[1]) / abs(b[0] - a[0]) if a[0] != b[0] else STEEP
-        leaning = "/" if (b[0] - a[0]) * (b[1] - a[1]) > 0 else "\\"
-        char = "-" if slope <= FLAT else "|" if slope >= STEEP else leaning
+        slope = abs(b[1] - a[1]) / abs(b[0] - a[0]) if a[0] != b[0] else STEEP_SLOPE
+        diagonal = "/" if (b[0] - a[0]) * (b[1] - a[1]) > 0 else "\\"
+        char = "-" if slope <= FLAT_SLOPE else "|" if slope >= STEEP_SLOPE else diagonal
         for column, row in self._steps(a, b):
             self.set_cell(column, row, Ink(ink.char or char, ink.priority, ink.style))
 
@@ -214,9 +230,9 @@ class Canvas:
         """Draw a dotted line through data points, evenly spaced on the screen; return its cells."""
         cells = []
         for a, b in pairwise(points):
-            flat = _is_flat(a, b)
+            is_flat = _is_flat(a, b)
             for column, row in self._steps(a, b):
-                if not flat or column % TALL == 0:
+                if not is_flat or column % TALL == 0:
                     self.set_cell(column, row, ink)
                     cells.append((column, row))
         return cells
@@ -228,10 +244,10 @@ class Canvas:
             c0, r0 = self.place(*a)
             c1, r1 = self.place(*b)
             for column in _whole_numbers_between(c0, c1, self.columns):
-                exact = r0 + (r1 - r0) * ((column - c0) / (c1 - c0) if c1 != c0 else 1.0)
-                row = floor(exact + 0.5)
-                third = min(2, int((exact + 0.5 - row) * 3))
-                self.set_cell(column, row, Ink("'-."[third], ink.priority, ink.style))
+                exact_row = r0 + (r1 - r0) * ((column - c0) / (c1 - c0) if c1 != c0 else 1.0)
+                row = floor(exact_row + 0.5)
+                third_index = min(2, int((exact_row + 0.5 - row) * 3))
+                self.set_cell(column, row, Ink("'-."[third_index], ink.priority, ink.style))
                 row_of_column[column] = row
         return sorted(row_of_column.items())
 
@@ -241,8 +257,10 @@ class Canvas:
         for row in range(self.rows):
             inks = (self.cells.get((column, row), Ink(" ")) for column in range(self.columns))
             runs = groupby(inks, lambda ink: ink.style if color else "")
-            parts = (add_ansi_style("".join(ink.char for ink in run), style) for style, run in runs)
-            lines.append("".join(parts).rstrip())
+            styled_runs = (
+                add_ansi_style("".join(ink.char for ink in run), style) for style, run in runs
+            )
+            lines.append("".join(styled_runs).rstrip())
         return lines
 
     def _steps(self, a: Point, b: Point) -> Iterator[tuple[int, int]]:
@@ -251,21 +269,23 @@ class Canvas:
         c1, r1 = self.place(*b)
         if _is_flat(a, b):
             for column in _whole_numbers_between(c0, c1, self.columns):
-                share = (column - c0) / (c1 - c0) if c1 != c0 else 0.0
-                yield column, round(r0 + (r1 - r0) * share)
+                fraction = (column - c0) / (c1 - c0) if c1 != c0 else 0.0
+                yield column, round(r0 + (r1 - r0) * fraction)
         else:
             for row in _whole_numbers_between(r0, r1, self.rows):
                 yield round(c0 + (c1 - c0) * (row - r0) / (r1 - r0)), row
 
 
 def _is_flat(a: Point, b: Point) -> bool:
-    return abs(b[1] - a[1]) <= FLAT * abs(b[0] - a[0])
+    return abs(b[1] - a[1]) <= FLAT_SLOPE * abs(b[0] - a[0])
 
 
 def _whole_numbers_between(a: float, b: float, size: int) -> range:
     """Return the whole numbers from a to b in either order, kept on the canvas."""
-    nearly = 1e-9  # an end that is whole but for rounding counts
-    return range(max(0, ceil(min(a, b) - nearly)), min(size - 1, floor(max(a, b) + nearly)) + 1)
+    tolerance = 1e-9  # an end that is whole but for rounding counts
+    return range(
+        max(0, ceil(min(a, b) - tolerance)), min(size - 1, floor(max(a, b) + tolerance)) + 1
+    )
 
 
 def add_ansi_style(text: str, style: str) -> str:

@@ -23,7 +23,7 @@ from clfeval.records import dataclass, replace
 Weight = Literal["error", "warning"]
 MAX_ANNOTATIONS = 10  # of each level, that GitHub shows of one step
 REPORT = "gl-code-quality-report.json"  # as the documentation of GitLab calls it
-ELSEWHERE = ".gitlab-ci.yml"  # where the command line stands, which has no other place
+DEFAULT_FILE = ".gitlab-ci.yml"  # where the command line stands, which has no other place
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,12 @@ def gate_findings(
 ) -> list[Finding]:
     """Return annotations of missed and warning gates; tables: inputs as given; inputs: files."""
     file = None
-    for name in tables[:1]:  # of a pattern the first input file, if it exists
-        first = os.path.join(os.path.dirname(name), next((source.name for source in inputs), ""))
-        matched = os.path.isfile(first) and not os.path.isfile(name)
-        file = _relative_path(first if matched else name)
+    for name in tables[:1]:  # annotations of a pattern are at its first input file, if it exists
+        first_input = os.path.join(
+            os.path.dirname(name), next((source.name for source in inputs), "")
+        )
+        is_pattern = os.path.isfile(first_input) and not os.path.isfile(name)
+        file = _relative_path(first_input if is_pattern else name)
     findings = []
     for gate in gates:
         if not gate.passed:
@@ -65,7 +67,11 @@ def gate_findings(
             level: Weight = "error" if gate.failed else "warning"
             severity = "major" if gate.failed else "minor"
             text = printable(gate_sentence(gate))
-            findings.append(Finding(level, gate.kind, text, file, None, severity, fingerprint))
+            findings.append(
+                Finding(
+                    level, gate.kind, text, file, row=None, severity=severity, identity=fingerprint
+                )
+            )
     return findings
 
 
@@ -73,9 +79,9 @@ def error_findings(error: ClfevalError) -> list[Finding]:
     """Return the annotations of an error: one for each problem, with its hint."""
     severity = "critical" if error.exit_code == ExitCode.DATA else "blocker"
     findings = []
-    for part in error.parts or (error,):
-        hint = f"\nhint: {printable(part.hint)}" if part.hint else ""
-        for problem in part.problems:
+    for single_error in error.parts or (error,):
+        hint = f"\nhint: {printable(single_error.hint)}" if single_error.hint else ""
+        for problem in single_error.problems:
             column = f"column '{problem.column}': " if problem.column is not None else ""
             text = f"{printable(f'{column}{problem.message}')}{hint}"
             name, row = problem.place
@@ -89,28 +95,32 @@ def bug_findings(lines: Sequence[str]) -> list[Finding]:
     """Return the annotation of a bug: the last line of its traceback."""
     last_line = printable(lines[-1] if lines else "unknown")
     text = f"a bug in clfeval: {last_line}"
-    return [Finding("error", "bug", text, None, None, "blocker", (last_line,))]
+    return [
+        Finding(
+            "error", "bug", text, file=None, row=None, severity="blocker", identity=(last_line,)
+        )
+    ]
 
 
 def _relative_path(name: str) -> str | None:
     """Return a path relative to the working folder, as CI servers expect; None for stdin."""
     if name in ("-", "<stdin>"):
         return None
-    below = os.path.relpath(name) if os.path.isabs(name) else os.path.normpath(name)
-    return name if below.startswith("..") else below.replace(os.sep, "/")
+    relative_path = os.path.relpath(name) if os.path.isabs(name) else os.path.normpath(name)
+    return name if relative_path.startswith("..") else relative_path.replace(os.sep, "/")
 
 
 def github_lines(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield a workflow command for each finding shown, and the number of others, escaped."""
-    totals = Counter(finding.level for finding in findings)
-    written = Counter[Weight]()
+    total_of_level = Counter(finding.level for finding in findings)
+    written_of_level = Counter[Weight]()
     for finding in findings:
         level = finding.level
-        written[level] += 1
-        if written[level] == MAX_ANNOTATIONS < totals[level]:
-            left = totals[level] - MAX_ANNOTATIONS + 1
-            yield f"::{level} title=clfeval::{left:,} more {level}s; the log lists them"
-        elif written[level] <= MAX_ANNOTATIONS:
+        written_of_level[level] += 1
+        if written_of_level[level] == MAX_ANNOTATIONS < total_of_level[level]:
+            omitted_count = total_of_level[level] - MAX_ANNOTATIONS + 1
+            yield f"::{level} title=clfeval::{omitted_count:,} more {level}s; the log lists them"
+        elif written_of_level[level] <= MAX_ANNOTATIONS:
             properties = ",".join(_github_properties(finding))
             yield f"::{level} {properties}::{_escape_message(finding.text)}"
 
@@ -132,18 +142,18 @@ def _escape_message(text: str) -> str:
 
 def gitlab_report(findings: Sequence[Finding]) -> str:
     """Return the GitLab report; a finding has the same fingerprint in every run, each once."""
-    times = Counter[tuple[str, ...]]()
+    occurrences = Counter[tuple[str, ...]]()
     issues = []
     for finding in findings:
-        path = finding.file or ELSEWHERE
+        path = finding.file or DEFAULT_FILE
         identity = (path, *finding.identity)
-        times[identity] += 1
-        key = json.dumps([*identity, times[identity]])
+        occurrences[identity] += 1
+        fingerprint_text = json.dumps([*identity, occurrences[identity]])
         issues.append(
             {
                 "description": finding.text,
                 "check_name": f"clfeval/{finding.code}",
-                "fingerprint": sha256(key.encode()).hexdigest()[:32],
+                "fingerprint": sha256(fingerprint_text.encode()).hexdigest()[:32],
                 "severity": finding.severity,
                 "location": {"path": path, "lines": {"begin": finding.row or 1}},
             }
@@ -151,9 +161,13 @@ def gitlab_report(findings: Sequence[Finding]) -> str:
     return json.dumps(issues, indent=1) + "\n"
 
 
-TAGS: Mapping[GateState, str] = {"missed": "failure", "undefined": "error", "skipped": "skipped"}
+TAG_OF_STATE: Mapping[GateState, str] = {
+    "missed": "failure",
+    "undefined": "error",
+    "skipped": "skipped",
+}
 COUNT_ATTRIBUTES = {"failure": "failures", "error": "errors", "skipped": "skipped"}  # of a suite
-RUNS: Mapping[str, str] = {FAILED: "error", LEFT_OUT: "skipped"}  # of a batch
+TAG_OF_RUN_STATE: Mapping[str, str] = {FAILED: "error", LEFT_OUT: "skipped"}  # of a batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +183,12 @@ class _TestCase:
 
 def _gate_case(gate: Gate, change: str | None) -> _TestCase:
     """Return the case of a gate; change: of its value in the whole table, if it is known."""
-    tag = TAGS.get(gate.state)
+    tag = TAG_OF_STATE.get(gate.state)
     sentence = printable(gate_sentence(gate))  # one line, whatever names hold
-    output = [f"warning: {sentence}"] if gate.state == "warned" else []
-    output += [change] if change else []
+    output_lines = [f"warning: {sentence}"] if gate.state == "warned" else []
+    output_lines += [change] if change else []
     name = f"{replace(gate, run=None).subject} {gate.bound}"
-    return _TestCase(name, tag, gate.kind, sentence if tag else "", tuple(output))
+    return _TestCase(name, tag, gate.kind, sentence if tag else "", tuple(output_lines))
 
 
 def as_junit(result: Document) -> str:
@@ -185,42 +199,52 @@ def as_junit(result: Document) -> str:
     the output of a case, warnings that of the first suite. No times: equal results give equal
     bytes.
     """
-    suites: dict[str, list[_TestCase]] = {}
-    problems: dict[str, list[str]] = {}
+    cases_of_suite: dict[str, list[_TestCase]] = {}
+    problems_of_run: dict[str, list[str]] = {}
     for row in result.tables.get("problems", ()):
-        problems.setdefault(row["run"], []).append(row["text"])
+        problems_of_run.setdefault(row["run"], []).append(row["text"])
     for row in result.tables["runs"] if result.command == SUITE else ():
-        name = row["run"]
-        tag = RUNS.get(cell_text(row["state"]))
-        failure = (f"exit code {row['code']}", "\n".join(problems.get(name, ()))) if tag else ()
-        suites[name] = [_TestCase(COMPUTED, tag, *failure)]
-    changes = {
+        suite_name = row["run"]
+        tag = TAG_OF_RUN_STATE.get(cell_text(row["state"]))
+        kind_and_text = (
+            (f"exit code {row['code']}", "\n".join(problems_of_run.get(suite_name, ())))
+            if tag
+            else ()
+        )
+        cases_of_suite[suite_name] = [_TestCase(COMPUTED, tag, *kind_and_text)]
+    change_texts = {
         (row["model"], row["measure"]): _change_text(row)
         for row in comparison_rows(result, BASELINE)
     }
     for gate in result.gates:
-        change = changes.get((str(gate.model), gate.measure)) if gate.slice is None else None
-        suites.setdefault(gate.run or result.command, []).append(_gate_case(gate, change))
+        change = change_texts.get((str(gate.model), gate.measure)) if gate.slice is None else None
+        cases_of_suite.setdefault(gate.run or result.command, []).append(_gate_case(gate, change))
     notes = [f"note: {warning.message} [{warning.code}]" for warning in result.warnings]
-    written = ""
-    for name, cases in suites.items():
-        written += _suite_xml(name, cases, result, () if written else notes)
-    total = _count_attributes([case for cases in suites.values() for case in cases])
+    suites_xml = ""
+    for suite_name, cases in cases_of_suite.items():
+        suite_notes = () if suites_xml else notes  # only the first suite has the notes
+        suites_xml += _suite_xml(suite_name, cases, result, suite_notes)
+    total_counts = _count_attributes([case for cases in cases_of_suite.values() for case in cases])
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f'<testsuites name="clfeval" {total}>\n{written}</testsuites>\n'
+        f'<testsuites name="clfeval" {total_counts}>\n{suites_xml}</testsuites>\n'
     )
 
 
 def _suite_xml(
     name: str, cases: Sequence[_TestCase], result: Document, notes: Sequence[str]
 ) -> str:
-    inputs = (
+    """Return the element of a test suite; notes: lines of its output."""
+    input_properties = (
         ("input", f"{file.name} {file.sha256 or ''} {file.rows} rows") for file in result.inputs
     )
     properties = "".join(
         f"<property name={_quote_attribute(key)} value={_quote_attribute(value)}/>\n"
-        for key, value in (("version", result.version), ("signature", result.signature), *inputs)
+        for key, value in (
+            ("version", result.version),
+            ("signature", result.signature),
+            *input_properties,
+        )
     )
     return (
         f"<testsuite name={_quote_attribute(f'clfeval {name}')} {_count_attributes(cases)}>\n"
@@ -231,22 +255,25 @@ def _suite_xml(
 
 def _count_attributes(cases: Sequence[_TestCase]) -> str:
     cases_of_tag = Counter(case.tag for case in cases)
-    counts = "".join(f' {name}="{cases_of_tag[tag]}"' for tag, name in COUNT_ATTRIBUTES.items())
-    return f'tests="{len(cases)}"{counts}'
+    count_texts = "".join(
+        f' {attribute}="{cases_of_tag[tag]}"' for tag, attribute in COUNT_ATTRIBUTES.items()
+    )
+    return f'tests="{len(cases)}"{count_texts}'
 
 
 def _case_xml(case: _TestCase, run: str) -> str:
+    """Return the element of a test case; run: the name of its suite."""
     content = ""
     if case.tag:
-        type_ = "" if case.tag == "skipped" else f" type={_quote_attribute(case.kind)}"
+        type_attribute = "" if case.tag == "skipped" else f" type={_quote_attribute(case.kind)}"
         first_line, _, further_lines = case.text.partition("\n")
         text = "\n".join(escape(printable(line)) for line in case.text.split("\n"))
         message = _quote_attribute(f"{first_line} ..." if further_lines else first_line)
-        content = f"<{case.tag} message={message}{type_}>{text}</{case.tag}>"
+        content = f"<{case.tag} message={message}{type_attribute}>{text}</{case.tag}>"
     content += _output_xml(case.output)
-    name = _quote_attribute(printable(case.name))
-    start = f"<testcase classname={_quote_attribute(f'clfeval.{run}')} name={name}"
-    return f"{start}>{content}</testcase>\n" if content else f"{start}/>\n"
+    name_attribute = _quote_attribute(printable(case.name))
+    start_tag = f"<testcase classname={_quote_attribute(f'clfeval.{run}')} name={name_attribute}"
+    return f"{start_tag}>{content}</testcase>\n" if content else f"{start_tag}/>\n"
 
 
 def _output_xml(lines: Sequence[str]) -> str:
@@ -260,8 +287,8 @@ def _change_text(row: Row) -> str:
         for name in ("old", "new", "difference")
     )
     reason = as_estimate(row["difference"]).reason
-    p = f", p {format_cell(row['p'])}" if row["p"] is not None else ""
-    return f"{', '.join(estimates)}{p}: {row['verdict'] or f'undefined ({reason})'}"
+    p_text = f", p {format_cell(row['p'])}" if row["p"] is not None else ""
+    return f"{', '.join(estimates)}{p_text}: {row['verdict'] or f'undefined ({reason})'}"
 
 
 def _quote_attribute(text: str) -> str:

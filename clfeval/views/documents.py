@@ -47,50 +47,54 @@ def markdown_lines(
 
 
 def pieces_that_fit(pieces: Iterable[str], most: int = LONGEST) -> Iterator[str]:
-    """Yield the whole pieces that fit, and a note where some do not."""
-    parts: list[tuple[str, bool]] = []
-    folded = False
+    """Yield the whole pieces that fit into `most` characters, and a note where some do not.
+
+    Unfolded pieces have room first; folded ones, between two tags, have the room that they leave.
+    """
+    flagged_pieces: list[tuple[str, bool]] = []
+    is_folded = False
     for piece in pieces:
-        folded = folded or piece == OPENED
-        parts.append((piece, folded))
-        folded = folded and piece != CLOSED
+        is_folded = is_folded or piece == OPENED
+        flagged_pieces.append((piece, is_folded))
+        is_folded = is_folded and piece != CLOSED
     tags = (OPENED, CLOSED)
-    room = most - 2 * len(CUT) - sum(len(piece) for piece, _ in parts if piece in tags)
-    unfolded_length = sum(len(piece) for piece, folded in parts if not folded)
-    left = {False: room, True: room - unfolded_length}
-    shortened: set[bool] = set()
-    for piece, folded in parts:
+    room = most - 2 * len(CUT) - sum(len(piece) for piece, _ in flagged_pieces if piece in tags)
+    unfolded_length = sum(len(piece) for piece, is_folded in flagged_pieces if not is_folded)
+    room_left = {False: room, True: room - unfolded_length}
+    shortened_flags: set[bool] = set()
+    for piece, is_folded in flagged_pieces:
         if piece not in tags:
-            left[folded] -= len(piece)
-        if piece in tags or left[folded] >= 0:
+            room_left[is_folded] -= len(piece)
+        if piece in tags or room_left[is_folded] >= 0:
             yield piece
-        elif folded not in shortened:
-            shortened.add(folded)
+        elif is_folded not in shortened_flags:
+            shortened_flags.add(is_folded)
             yield CUT
 
 
 def _document_pieces(result: Document, digits: int, names: Collection[str]) -> Iterator[str]:
-    page = layout.sort_tables(result, names, digits)
+    """Yield the Markdown of a result, and of those of other commands, in pieces."""
+    page_tables = layout.sort_tables(result, names, digits)
     yield from _heading_pieces(result)
-    for view in page.opened:
-        yield from _table_pieces(view, result, digits, wide=page.wide)
+    for view in page_tables.opened:
+        yield from _table_pieces(view, result, digits, wide=page_tables.wide)
     if names:
         from clfeval.views.plots import draw_requested_plots
 
         if text := draw_requested_plots(result, names):
             fence = _backtick_fence(text, 3)
             yield f"\n{fence}text\n{text}{fence}\n"
-    if page.folded:
+    if page_tables.folded:
         yield OPENED
-        for view in page.folded:
+        for view in page_tables.folded:
             yield from _table_pieces(view, result, digits)
         yield CLOSED
-    for reason in layout.undefined_reasons(result, (*page.opened, *page.folded)):
+    for reason in layout.undefined_reasons(result, (*page_tables.opened, *page_tables.folded)):
         yield f"\n{escape_markdown(reason)}\n"
     for warning in result.warnings:
         yield f"\n> {escape_markdown(warning.message)}\n"
-    ticks = _backtick_fence(result.signature, 1)
-    yield f"\n{ticks}{result.signature}{ticks}\n"
+    signature_fence = _backtick_fence(result.signature, 1)
+    yield f"\n{signature_fence}{result.signature}{signature_fence}\n"
     for _, document, document_names in layout.other_results(result, names):
         yield "\n"
         yield from _document_pieces(document, digits, document_names)
@@ -105,42 +109,45 @@ def _heading_pieces(result: Document) -> Iterator[str]:
     for line in lines:
         yield f"- {escape_markdown(line)}\n"
     yield "\n"
-    gates, left_out = layout.gates_to_show(result)
+    gates, omission_note = layout.gates_to_show(result)
     for gate in gates:
         yield f"- {layout.GATE_SIGNS[gate.state]} {escape_markdown(gate_sentence(gate))}\n"
-    if left_out:
-        yield f"- {escape_markdown(left_out)}\n"
+    if omission_note:
+        yield f"- {escape_markdown(omission_note)}\n"
 
 
 def _table_pieces(
     view: TableView, result: Document, digits: int, *, wide: bool = True
 ) -> Iterator[str]:
+    """Yield the Markdown of a table, line by line; wide: with all intervals."""
     table = layout.layout_table(view, result, digits, wide=wide)
     title = f"\n{escape_markdown(table.title)}\n\n"
     if not table.rows:
         yield f"{title}none\n"
         return
-    sides = "|".join("---:" if column.numeric else ":---" for column in table.columns)
-    yield f"{title}| {' | '.join(map(escape_markdown, table.headings))} |\n|{sides}|\n"
+    alignments = "|".join("---:" if column.numeric else ":---" for column in table.columns)
+    yield f"{title}| {' | '.join(map(escape_markdown, table.headings))} |\n|{alignments}|\n"
     rows = [*zip_longest(table.rows, table.signs)]
     for row, sign in rows[:ROWS]:
         cells = [escape_markdown(cell).strip() for cell in row]
         if sign == layout.BEST:
             cells = [f"**{cell}**" if cell else "" for cell in cells]
         yield f"| {' | '.join(cells)} |\n"
-    cut = ""
-    if (left := len(rows) - ROWS) > 0:
-        cut = (
-            f"{format_count(left, 'row')} not shown; for all, {ADD} "
+    omission_note = ""
+    if (omitted_count := len(rows) - ROWS) > 0:
+        omission_note = (
+            f"{format_count(omitted_count, 'row')} not shown; for all, {ADD} "
             f"{OPTION}--format csv --show {view.table}{END}"
         )
-    for line in filter(None, (layout.fill_for_caller(result, cut), *table.legend, table.note)):
+    for line in filter(
+        None, (layout.fill_for_caller(result, omission_note), *table.legend, table.note)
+    ):
         yield f"\n{escape_markdown(line)}\n"
 
 
 def _backtick_fence(text: str, min_length: int) -> str:
     """Return a fence of more backticks than any run of them in a text."""
-    return "`" * max(min_length, *(len(run) + 1 for run in re.findall("`+", text)), 0)
+    return "`" * max(min_length, *(len(backticks) + 1 for backticks in re.findall("`+", text)), 0)
 
 
 def escape_markdown(text: str) -> str:
@@ -166,22 +173,22 @@ class _Echo:
 def csv_lines(result: Document, table: str) -> Iterator[str]:
     """Yield the CSV lines of one table of the result; without rows its header alone."""
     rows = result.tables[table]
-    holds_estimate = _estimate_columns(result, table)
-    if not holds_estimate:
+    is_estimate_of_column = _estimate_columns(result, table)
+    if not is_estimate_of_column:
         return
     write = csv.writer(_Echo(), lineterminator="\n").writerow
-    columns = list(holds_estimate.items())
-    yield write(name + suffix for name, estimated in columns for suffix in _suffixes(estimated))
+    columns = list(is_estimate_of_column.items())
+    yield write(name + suffix for name, is_estimate in columns for suffix in _suffixes(is_estimate))
     for row in rows:
         cells: list[Any] = []
-        for name, estimated in columns:
+        for name, is_estimate in columns:
             cell = row[name]
-            if type(cell) in _PLAIN and not estimated:  # most cells of long tables
+            if type(cell) in _PLAIN and not is_estimate:  # most cells of long tables
                 cells.append(cell)
             elif isinstance(cell, bool):
-                cells += _cell_parts(str(cell).lower(), estimated)
+                cells += _cell_parts(str(cell).lower(), is_estimate)
             else:
-                cells += _cell_parts(cell, estimated)
+                cells += _cell_parts(cell, is_estimate)
         yield write(cells)
 
 
@@ -189,10 +196,10 @@ def table_columns(result: Document, table: str) -> dict[str, list[Any]]:
     """Return the columns of the CSV of a table, with true and false unchanged."""
     rows = result.tables[table]
     columns_by_name: dict[str, list[Any]] = {}
-    for name, wide in _estimate_columns(result, table).items():
-        cells = zip(*(_cell_parts(row[name], wide) for row in rows), strict=True)
-        suffixes = _suffixes(wide)
-        columns = list(map(list, cells)) if len(rows) else [[] for _ in suffixes]
+    for name, is_estimate in _estimate_columns(result, table).items():
+        cell_columns = zip(*(_cell_parts(row[name], is_estimate) for row in rows), strict=True)
+        suffixes = _suffixes(is_estimate)
+        columns = list(map(list, cell_columns)) if len(rows) else [[] for _ in suffixes]
         for suffix, column in zip(suffixes, columns, strict=True):
             columns_by_name[name + suffix] = column
     return columns_by_name
@@ -201,8 +208,8 @@ def table_columns(result: Document, table: str) -> dict[str, list[Any]]:
 def text_columns(result: Document, table: str) -> set[str]:
     """Return the columns that hold text, also where every cell is empty."""
     columns = page_of(result.command).table(table).columns
-    texts = {column.name for column in columns if column.kind.rstrip("?*+") in TEXTS}
-    return texts | {
+    text_names = {column.name for column in columns if column.kind.rstrip("?*+") in TEXTS}
+    return text_names | {
         f"{column.name}{COLUMN_SUFFIXES[3]}" for column in columns if holds_estimates(column)
     }
 
@@ -212,25 +219,25 @@ def _estimate_columns(result: Document, table: str) -> dict[str, bool]:
     rows = result.tables[table]
     declared = page_of(result.command).table(table)
     columns = declared.columns if len(rows) else certain_columns(declared, result)
-    estimated = {column.name: holds_estimates(column) for column in columns}
+    holds_estimate = {column.name: holds_estimates(column) for column in columns}
     if not len(rows):
-        return estimated
+        return holds_estimate
     return {
-        name: estimated.get(name, False) if cell is None else isinstance(cell, Estimate)
+        name: holds_estimate.get(name, False) if cell is None else isinstance(cell, Estimate)
         for name, cell in rows[0].items()
     }
 
 
-def _suffixes(wide: bool) -> Sequence[str]:
-    return COLUMN_SUFFIXES if wide else COLUMN_SUFFIXES[:1]
+def _suffixes(is_estimate: bool) -> Sequence[str]:
+    return COLUMN_SUFFIXES if is_estimate else COLUMN_SUFFIXES[:1]
 
 
-def _cell_parts(cell: Cell, wide: bool) -> list[Any]:
+def _cell_parts(cell: Cell, is_estimate: bool) -> list[Any]:
     if isinstance(cell, Estimate):
         return [cell.value, cell.low, cell.high, cell.reason]
     if isinstance(cell, list):
         cell = " + ".join(cell)
-    return [cell, None, None, None] if wide else [cell]
+    return [cell, None, None, None] if is_estimate else [cell]
 
 
 def as_metrics(result: Document) -> str:

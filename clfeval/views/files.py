@@ -60,27 +60,29 @@ FORMATS = {
         content="calibrators",
     ),
 }
-COUNTS = ".counts.parquet"
+COUNTS_SUFFIX = ".counts.parquet"
 TABLE_SUFFIXES = (".json", ".csv")  # which a program would read
-ROWS = (".parquet", ".csv", ".ndjson")  # of a table with the columns of stored calibrators
+ROW_SUFFIXES = (".parquet", ".csv", ".ndjson")  # of a table with the columns of stored calibrators
 METHOD_WITHOUT_SQL = "venn-abers"  # of recalibrate
 PICTURES = (".svg", ".png")  # suffixes of pictures; a name that ends in / is a folder of them
-BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
+FORMAT_OF_SUFFIX = {form.suffix: form for form in FORMATS.values()}
 Pieces = Iterable[str | bytes]  # of a file, in order
 
 
 def format_of_file(name: str, option: str = "") -> FileFormat:
     """Return the format of a file by its longest suffix; UsageError, which names the option."""
-    end = os.path.basename(name).lower()
-    suffixes = [suffix for suffix in BY_SUFFIX if end.endswith(suffix) and end != suffix]
-    if not suffixes:
+    base_name = os.path.basename(name).lower()
+    matching_suffixes = [
+        suffix for suffix in FORMAT_OF_SUFFIX if base_name.endswith(suffix) and base_name != suffix
+    ]
+    if not matching_suffixes:
         message = f"{option}'{name}': unknown suffix"
-        hint = f"one of {', '.join(BY_SUFFIX)}; or a folder of pictures, ending in /"
-        if end.endswith(".parquet"):
-            hint = f"write counts as {name[: -len('.parquet')]}{COUNTS}; else {hint}"
+        hint = f"one of {', '.join(FORMAT_OF_SUFFIX)}; or a folder of pictures, ending in /"
+        if base_name.endswith(".parquet"):
+            hint = f"write counts as {name[: -len('.parquet')]}{COUNTS_SUFFIX}; else {hint}"
             hint += f"; rows are written by recalibrate {OPTION}--calibrator FILE{END}"
         raise UsageError.new(message, "bad-suffix", hint=hint)
-    return BY_SUFFIX[max(suffixes, key=len)]
+    return FORMAT_OF_SUFFIX[max(matching_suffixes, key=len)]
 
 
 class OutputOptions(Protocol):
@@ -116,7 +118,8 @@ class OutputOptions(Protocol):
 class OutputRequest:
     """The requested output: a table for CSV, names of additional tables and plots, digits.
 
-    drawing: of pictures: size, caption, font. rows: the files of `ROWS` hold the rows of the input.
+    drawing: of pictures: size, caption, font. rows: whether the files with a suffix of
+    `ROW_SUFFIXES` hold the rows of the input.
     """
 
     table: str | None
@@ -129,10 +132,10 @@ class OutputRequest:
     def from_options(cls, command: str, output: OutputOptions) -> OutputRequest:
         """Return the request of options on output: of `show`, the first table is that of CSV."""
         names: tuple[str, ...] = output.show
-        tables = {table.name for table in page_of(command).every} if names else {}
-        table_of_csv = next((name for name in names if name in tables), None)
-        options = {"size": accept_size("--size", output.size), "caption": output.caption}
-        return cls(table_of_csv, names, output.digits, {**options, "font": output.font})
+        table_names = {table.name for table in page_of(command).every} if names else {}
+        table_of_csv = next((name for name in names if name in table_names), None)
+        drawing = {"size": accept_size("--size", output.size), "caption": output.caption}
+        return cls(table_of_csv, names, output.digits, {**drawing, "font": output.font})
 
 
 def picture_named(
@@ -144,22 +147,22 @@ def picture_named(
     a picture of the commands.
     """
     stem = Path(target).stem
-    pictures = [
+    picture_names = [
         *dict.fromkeys(name for command in commands for name in page_of(command).all_pictures)
     ]
-    requested = [name for name in names if name in pictures]
+    requested_pictures = [name for name in names if name in picture_names]
     names_come_first = not option and bool(names)
-    if stem in pictures and not names_come_first:
+    if stem in picture_names and not names_come_first:
         return stem
-    if len(requested) == 1:
-        return requested[0]
-    if not pictures:
+    if len(requested_pictures) == 1:
+        return requested_pictures[0]
+    if not picture_names:
         raise UsageError.new(f"{option}'{target}': there are no pictures", "unknown-table")
-    all_names = f"name the file after one: {list_names(pictures, len(pictures))}"
-    name_hint = suggestion(stem, pictures) or all_names
-    show = f"{OPTION}--show NAME{END}" if option else "picture=NAME"
+    all_names = f"name the file after one: {list_names(picture_names, len(picture_names))}"
+    name_hint = suggestion(stem, picture_names) or all_names
+    show_option = f"{OPTION}--show NAME{END}" if option else "picture=NAME"
     message = f"{option}'{target}': which picture is not known"
-    raise UsageError.new(message, "unknown-table", hint=f"{name_hint}; or give {show}")
+    raise UsageError.new(message, "unknown-table", hint=f"{name_hint}; or give {show_option}")
 
 
 def check_names(command: str, names: Sequence[str], option: str = "") -> None:
@@ -167,19 +170,21 @@ def check_names(command: str, names: Sequence[str], option: str = "") -> None:
     if not names:
         return
     known_names = page_of(command).names
-    for name in names:
-        if name not in known_names:
-            message = f"{option}'{name}': {command} has no such table or plot"
-            hint = _hint_for_name(name, known_names)
+    for requested_name in names:
+        if requested_name not in known_names:
+            message = f"{option}'{requested_name}': {command} has no such table or plot"
+            hint = _hint_for_name(requested_name, known_names)
             raise UsageError.new(message, "unknown-table", hint=hint)
 
 
 def _hint_for_name(name: str, known_names: Sequence[str]) -> str:
     """Return what to write instead of a name, or which commands have it."""
-    words = name.split("_")
-    contained = next((known_name for known_name in known_names if known_name in words), None)
-    if contained is not None:
-        return f"did you mean '{contained}'?"
+    name_parts = name.split("_")
+    contained_name = next(
+        (known_name for known_name in known_names if known_name in name_parts), None
+    )
+    if contained_name is not None:
+        return f"did you mean '{contained_name}'?"
     commands = [command for command in COMMANDS if name in page_of(command).names]
     if commands:
         return say_which_have_it(commands)
@@ -199,13 +204,15 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         command: str = "",
         request: OutputRequest | None = None,
     ) -> None:
-        """Open a draft for each target; option: the one that names them.
+        """Open a draft for each target; option: the one that names the targets.
 
-        inputs: names, or patterns, of inputs. command, request: whose pictures, and which. Raises
-        UsageError for a bad name or folder, a target that is also an input, and one named twice.
+        names: the targets; one that ends in a slash is a folder of pictures. inputs: names, or
+        patterns, of inputs. gates: whether the result has any. command, request: whose pictures,
+        and which. Raises UsageError for a bad name or folder, a target that is also an input, and
+        one named twice.
         """
         self._option = option
-        self._request = request or OutputRequest(None, (), DIGITS)
+        self._request = request or OutputRequest(table=None, names=(), digits=DIGITS)
         # a saved result may be of another command, and a report has those of others
         of_any_command = command in ("", "report") or any(name.endswith(".json") for name in inputs)
         self._commands = [command, *(COMMANDS if of_any_command else ())]
@@ -216,8 +223,8 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         try:
             for name in self._folders:
                 self._check_folder(name)
-            files = [name for name in names if name not in self._folders]
-            self._drafts = [self._open(name, gates=gates) for name in files]
+            file_names = [name for name in names if name not in self._folders]
+            self._drafts = [self._open(name, gates=gates) for name in file_names]
         except BaseException:
             self._stack.close()
             raise
@@ -227,18 +234,19 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         self._stack.close()
 
     def _check_folder(self, name: str) -> None:
+        """Raise UsageError for a folder of pictures that cannot be written."""
         folder = Path(name)
         if self._commands == [SUITE]:
             raise UsageError.new(f"{self._option}'{name}': a batch has no pictures", "output")
         try:
-            is_there = bool(os.stat(folder))
+            exists = bool(os.stat(folder))
         except FileNotFoundError:
-            is_there = False
+            exists = False
         except OSError as error:
             raise _refused_target(name, error) from error
-        if is_there and not os.path.isdir(folder):
+        if exists and not os.path.isdir(folder):
             raise UsageError.new(f"cannot write '{name}': it is a file", "output")
-        if not os.access(folder if is_there else folder.parent, os.W_OK):
+        if not os.access(folder if exists else folder.parent, os.W_OK):
             message = f"cannot write '{name}': no such folder, or not writable"
             hint = "create the folder above it, or choose another one"
             raise UsageError.new(message, "output", hint=hint)
@@ -253,20 +261,23 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         self._places.add(target_path(name.rstrip("/")))
 
     def _open(self, name: str, *, gates: bool) -> Draft:
+        """Return the draft of a target; UsageError for one that cannot be written."""
         if self._request.rows and is_file_of_rows(name):
             return self._draft(name, Path(name))
-        form = format_of_file(name, self._option)
-        if form.suffix in PICTURES:
+        file_format = format_of_file(name, self._option)
+        if file_format.suffix in PICTURES:
             picture_named(self._commands, name, self._request.names, self._option)
-        if form.command not in ("", self._commands[0]):
-            message = f"{self._option}'{name}': only `{form.command}` writes {form.content}"
-            hint = f"{COMMAND}clfeval {form.command} TABLE --save {name}{END}"
+        if file_format.command not in ("", self._commands[0]):
+            message = (
+                f"{self._option}'{name}': only `{file_format.command}` writes {file_format.content}"
+            )
+            hint = f"{COMMAND}clfeval {file_format.command} TABLE --save {name}{END}"
             raise UsageError.new(message, "bad-suffix", hint=hint)
-        if form.suffix == ".png":
+        if file_format.suffix == ".png":
             from clfeval.views.svg.picture import usable_font
 
             usable_font(self._request.drawing.get("font"))
-        if form.lists_gates and not gates:
+        if file_format.lists_gates and not gates:
             message = f"{self._option}'{name}': a JUnit file lists gates; there are none"
             hint = (
                 f"add {OPTION}--fail-under{END}, {OPTION}--fail-over{END} or "
@@ -276,6 +287,7 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         return self._draft(name, Path(name))
 
     def _draft(self, name: str, path: Path) -> Draft:
+        """Return a draft next to its target, which is removed at the end."""
         self._check_place(name)
         try:
             if os.path.isdir(path):
@@ -295,7 +307,7 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
 
     def write(self, result: Document, request: OutputRequest) -> list[str]:
         """Write every file whole, then put all in place; return their names."""
-        name: str | Path = ""
+        target: str | Path = ""  # the one that is being written, for the message of an error
         try:
             row_drafts = [
                 draft
@@ -307,29 +319,30 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
                 for draft in self._drafts
                 if draft not in row_drafts
             ]
-            for name in self._folders:
-                pieces_of_drafts += self._pictures_of_folder(name, result, request)
+            for folder in self._folders:
+                target = folder
+                pieces_of_drafts += self._pictures_of_folder(folder, result, request)
             for draft, pieces in pieces_of_drafts:
-                name = draft.target
+                target = draft.target
                 _write_pieces(draft, pieces)
             for draft in row_drafts:
-                name = draft.target
+                target = draft.target
                 result.extras["recalibrated"].write(draft.path, draft.target.suffix.lower())
             for draft in [*row_drafts, *(draft for draft, _ in pieces_of_drafts)]:
-                name = draft.target
+                target = draft.target
                 draft.replace_target(_default_file_mode())
         except OSError as error:
-            raise UsageError.new(f"cannot write '{name}': {error.strerror}", "output") from error
+            raise UsageError.new(f"cannot write '{target}': {error.strerror}", "output") from error
         return [*(str(draft.target) for draft in self._drafts), *self._folders]
 
     def _pieces(self, draft: Draft, result: Document, request: OutputRequest) -> Pieces:
         """Return the pieces of a file in its format."""
-        form = format_of_file(draft.target.name)
-        picture = ""
-        if form.suffix in PICTURES:
-            target = str(draft.target)
-            picture = picture_named(self._commands, target, request.names, self._option)
-        return render_format(form, result, request, draft.target, picture)
+        file_format = format_of_file(draft.target.name)
+        picture_name = ""
+        if file_format.suffix in PICTURES:
+            target_name = str(draft.target)
+            picture_name = picture_named(self._commands, target_name, request.names, self._option)
+        return render_format(file_format, result, request, draft.target, picture_name)
 
     def _pictures_of_folder(
         self, folder: str, result: Document, request: OutputRequest
@@ -357,9 +370,9 @@ def _write_pieces(draft: Draft, pieces: Pieces) -> None:
     draft.stream.flush()
 
 
-def _refused_target(name: str, error: OSError) -> UsageError:
+def _refused_target(file_name: str, error: OSError) -> UsageError:
     """Return the error on a file that cannot be created, with the remedy if it is known."""
-    folder = os.path.dirname(name)
+    folder = os.path.dirname(file_name)
     reason = error.strerror
     hint = None
     if isinstance(error, FileNotFoundError) and folder and not os.path.exists(folder):
@@ -367,53 +380,57 @@ def _refused_target(name: str, error: OSError) -> UsageError:
         hint = "create the folder, or choose another one"
     elif isinstance(error, PermissionError):
         hint = "choose a file and a folder that you have permission to write"
-    return UsageError.new(f"cannot write '{name}': {reason}", "output", hint=hint)
+    return UsageError.new(f"cannot write '{file_name}': {reason}", "output", hint=hint)
 
 
 def is_file_of_rows(name: str) -> bool:
     """Return whether a file can hold the rows of a table with the columns of calibrators."""
-    return name.lower().endswith(ROWS) and not name.lower().endswith(COUNTS)
+    return name.lower().endswith(ROW_SUFFIXES) and not name.lower().endswith(COUNTS_SUFFIX)
 
 
-def refuse_unsaved_rows(names: Sequence[str]) -> None:
+def refuse_unsaved_rows(file_names: Sequence[str]) -> None:
     """Raise UsageError if no file holds the rows with the columns of stored calibrators."""
-    if not any(map(is_file_of_rows, names)):
+    if not any(map(is_file_of_rows, file_names)):
         message = f"{OPTION}--calibrator{END} adds columns to a table, which is not saved"
         hint = f"add {OPTION}--save NAME.parquet{END}, .csv or .ndjson"
         raise UsageError.new(message, "no-output", hint=hint)
 
 
-def refuse_method_without_sql(names: Sequence[str], method: object) -> None:
+def refuse_method_without_sql(file_names: Sequence[str], method: object) -> None:
     """Raise UsageError for an SQL file of a recalibration method that has no expression."""
-    for name in names:
-        if method == METHOD_WITHOUT_SQL and name.lower().endswith(FORMATS["sql"].suffix):
-            message = f"{OPTION}--save{END} '{name}': {method} has no SQL expression"
+    for file_name in file_names:
+        if method == METHOD_WITHOUT_SQL and file_name.lower().endswith(FORMATS["sql"].suffix):
+            message = f"{OPTION}--save{END} '{file_name}': {method} has no SQL expression"
             hint = f"use {OPTION}--save NAME.calibrator.json{END} or {OPTION}--method isotonic{END}"
             raise UsageError.new(message, "no-sql", hint=hint)
 
 
-def summary_notes(names: Sequence[str]) -> tuple[ResultNote, ...]:
+def summary_notes(file_names: Sequence[str]) -> tuple[ResultNote, ...]:
     """Return the note on files of `count` that hold its summary only; none with one of counts."""
-    forms = {name: format_of_file(name) for name in names}
-    if any(form.suffix == COUNTS for form in forms.values()):
+    format_of_name = {file_name: format_of_file(file_name) for file_name in file_names}
+    if any(file_format.suffix == COUNTS_SUFFIX for file_format in format_of_name.values()):
         return ()
-    summaries = [
-        name for name, form in forms.items() if form.suffix in TABLE_SUFFIXES or "count" in name
+    summary_names = [
+        file_name
+        for file_name, file_format in format_of_name.items()
+        if file_format.suffix in TABLE_SUFFIXES or "count" in file_name
     ]
-    if not summaries:
+    if not summary_names:
         return ()
-    name = summaries[0][: -len(forms[summaries[0]].suffix)].removesuffix(".counts")
-    verb = "is a summary" if len(summaries) == 1 else "are summaries"
-    text = f"{join_names(summaries)} {verb} without the counts; for report, {ADD} "
-    text += format_option("--save", f"{name}{COUNTS}", bare=True)
-    return (ResultNote("summary-only", text),)
+    file_name = summary_names[0][: -len(format_of_name[summary_names[0]].suffix)].removesuffix(
+        ".counts"
+    )
+    verb = "is a summary" if len(summary_names) == 1 else "are summaries"
+    message = f"{join_names(summary_names)} {verb} without the counts; for report, {ADD} "
+    message += format_option("--save", f"{file_name}{COUNTS_SUFFIX}", bare=True)
+    return (ResultNote("summary-only", message),)
 
 
 def _default_file_mode() -> int:
     """Return the permissions of a new file."""
-    mask = os.umask(0)  # it cannot be read without being set
-    os.umask(mask)
-    return 0o666 & ~mask
+    umask = os.umask(0)  # it cannot be read without being set
+    os.umask(umask)
+    return 0o666 & ~umask
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -427,16 +444,16 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def render_format(
-    form: FileFormat,
+    file_format: FileFormat,
     result: Document,
     request: OutputRequest,
     target: Path | None = None,
     picture: str = "",
 ) -> Pieces:
-    """Return the pieces of a result in a format; target: the file; picture: which one is in it."""
+    """Return the pieces of a result in a format; target: the file; picture: the name of its one."""
     from pkgutil import resolve_name
 
-    arguments = {
+    available_arguments = {
         "table": table_or_first(result, request.table),
         "digits": request.digits,
         "names": request.names,
@@ -444,8 +461,10 @@ def render_format(
         "picture": picture,
         "options": request.drawing,
     }
-    parameters = {name: arguments[name] for name in form.asks}
-    content: str | bytes | Iterable[str] = resolve_name(form.writer)(result, **parameters)
+    writer_arguments = {name: available_arguments[name] for name in file_format.asks}
+    content: str | bytes | Iterable[str] = resolve_name(file_format.writer)(
+        result, **writer_arguments
+    )
     return [content] if isinstance(content, (str, bytes)) else content
 
 
@@ -454,8 +473,8 @@ def table_or_first(result: Document, table: str | None) -> str:
     if table is None:
         return next(iter(result.tables))
     if table not in result.tables:
-        names = list_names(result.tables, len(result.tables))
-        message = f"no table '{table}'; this result has {names}"
+        names_text = list_names(result.tables, len(result.tables))
+        message = f"no table '{table}'; this result has {names_text}"
         hint = suggestion(table, result.tables) or "some tables need an option"
         raise UsageError.new(message, "unknown-table", hint=hint)
     return table

@@ -26,7 +26,7 @@ def pictures_with_limits(result: Document) -> dict[str, list[Chart]]:
     return pictures
 
 
-def _limit_guides(result: Document, models: int) -> Iterator[Guide]:
+def _limit_guides(result: Document, model_count: int) -> Iterator[Guide]:
     """Yield the limits on the deciding measure, with the models where these are not all."""
     measure = deciding_measure(result)
     models_by_limit: dict[tuple[str, str, float], set[str | None]] = {}
@@ -34,8 +34,8 @@ def _limit_guides(result: Document, models: int) -> Iterator[Guide]:
         if gate.kind in SIGNS and gate.slice is None and gate.measure == measure:
             models_by_limit.setdefault((gate.kind, gate.metric, gate.limit), set()).add(gate.model)
     for (kind, metric, limit), names in models_by_limit.items():
-        part = metric.removeprefix(measure).replace(".", " ")
-        rows = tuple(sorted(map(str, names))) if len(names) < models else ()
-        subject = f" of {join_names(rows)}" if rows else ""
-        text = f"gate{part}{subject} {SIGNS[kind]} {limit:g}"
-        yield Guide(text, x=limit, limit=True, rows=rows)
+        limit_part = metric.removeprefix(measure).replace(".", " ")
+        named_models = tuple(sorted(map(str, names))) if len(names) < model_count else ()
+        subject = f" of {join_names(named_models)}" if named_models else ""
+        text = f"gate{limit_part}{subject} {SIGNS[kind]} {limit:g}"
+        yield Guide(text, x=limit, limit=True, rows=named_models)

@@ -27,54 +27,61 @@ from clfeval.views.svg.elements import TONES, Colors, color_rules, shape_rules
 from clfeval.views.svg.picture import draw_panel, picture_of, svg_element
 from clfeval.views.terminal import SAYS
 
-HERE = Path(__file__).parent
-LONG = 50  # letters: cells with more are in several lines
-WIDE = 2  # panels from which on a picture takes the whole width of a page
-POINTS, MODELS = 400, 50  # of a model under the sliders, and models there, at most
+FOLDER = Path(__file__).parent
+LONG_CELL = 50  # letters: cells with more are in several lines
+WIDE_PANELS = 2  # panels from which on a picture takes the whole width of a page
+MAX_POINTS, MAX_MODELS = 400, 50  # of a model under the sliders, and models there, at most
 SCOPE = ".clfeval"  # of the styles in a notebook
 
 
 def as_html(result: Document, *, digits: int = DIGITS, names: Collection[str] = ()) -> str:
     """Return one `<div>` for a notebook: answer, gates, main tables, picture; the rest folded."""
-    page = layout.sort_tables(result, names, digits)
+    page_tables = layout.sort_tables(result, names, digits)
     style = f"<style>{_asset('notebook.css')}</style>"
-    parts = [f'<div class="clfeval">{style}', *_answer(result), *_gates(result)]
-    for view in page.opened:
-        parts.append(_table(layout.layout_table(view, result, digits, wide=page.wide)))
+    html_parts = [f'<div class="clfeval">{style}', *_answer(result), *_gates(result)]
+    for view in page_tables.opened:
+        html_parts.append(_table(layout.layout_table(view, result, digits, wide=page_tables.wide)))
     if pictures_with_limits(result):
-        parts.append(picture_of(result, scope=SCOPE))
-    views = (*page.opened, *page.folded)
-    parts += [f"<p>{escape(reason)}</p>" for reason in layout.undefined_reasons(result, views)]
-    parts += [f"<p>{escape(warning.message)}</p>" for warning in result.warnings]
-    if page.folded:
-        folded = (_table(layout.layout_table(view, result, digits)) for view in page.folded)
-        parts.append(_folded("More tables", "".join(folded)))
-    parts.append(f"<p><code>{escape(result.signature)}</code></p></div>")
+        html_parts.append(picture_of(result, scope=SCOPE))
+    views = (*page_tables.opened, *page_tables.folded)
+    html_parts += [f"<p>{escape(reason)}</p>" for reason in layout.undefined_reasons(result, views)]
+    html_parts += [f"<p>{escape(warning.message)}</p>" for warning in result.warnings]
+    if page_tables.folded:
+        folded_tables = (
+            _table(layout.layout_table(view, result, digits)) for view in page_tables.folded
+        )
+        html_parts.append(_folded("More tables", "".join(folded_tables)))
+    html_parts.append(f"<p><code>{escape(result.signature)}</code></p></div>")
     for _, document, document_names in layout.other_results(result, names):
-        parts.append(f"<hr>{as_html(document, digits=digits, names=document_names)}")
+        html_parts.append(f"<hr>{as_html(document, digits=digits, names=document_names)}")
     # here once for all texts: names may hold control characters
-    return escape_control_characters("\n".join(parts))
+    return escape_control_characters("\n".join(html_parts))
 
 
 def as_page(
     result: Document, *, digits: int = DIGITS, names: Collection[str] = (), target: str = ""
 ) -> str:
     """Return a whole page that makes no request; target: its path, from which links start."""
-    files = ", ".join(file.name for file in result.inputs) or "no file"
-    title = f"{result.command} of {files}"
+    file_names = ", ".join(file.name for file in result.inputs) or "no file"
+    title = f"{result.command} of {file_names}"
     style = _style()
     script = _asset("sliders.js") if _operating_points(result) else ""
-    rules = [f"style-src 'sha256-{_digest(style)}'"]
-    rules += [f"script-src 'sha256-{_digest(script)}'"] if script else []
-    policy = "; ".join(["default-src 'none'", *rules, "base-uri 'none'", "form-action 'none'"])
-    sections = list(_sections(result, digits, names, target))
-    links = "".join(f'<li><a href="#{key}">{escape(name)}</a></li>' for key, name, _ in sections)
-    body = "\n".join(
-        f'<section id="{key}" aria-labelledby="{key}-h"><h2 id="{key}-h">{escape(name)}</h2>\n'
-        f"{text}</section>"
-        for key, name, text in sections
+    policy_rules = [f"style-src 'sha256-{_digest(style)}'"]
+    policy_rules += [f"script-src 'sha256-{_digest(script)}'"] if script else []
+    policy = "; ".join(
+        ["default-src 'none'", *policy_rules, "base-uri 'none'", "form-action 'none'"]
     )
-    text = (
+    sections = list(_sections(result, digits, names, target))
+    links = "".join(
+        f'<li><a href="#{section_id}">{escape(section_title)}</a></li>'
+        for section_id, section_title, _ in sections
+    )
+    body = "\n".join(
+        f'<section id="{section_id}" aria-labelledby="{section_id}-h">'
+        f'<h2 id="{section_id}-h">{escape(section_title)}</h2>\n{content}</section>'
+        for section_id, section_title, content in sections
+    )
+    page_html = (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -85,27 +92,31 @@ def as_page(
         + (f"<script>{script}</script>\n" if script else "")
         + "</body></html>\n"
     )
-    return escape_control_characters(text)
+    return escape_control_characters(page_html)
 
 
 @cache
 def _asset(name: str) -> str:
-    return (HERE / name).read_text(encoding="utf-8")
+    return (FOLDER / name).read_text(encoding="utf-8")
 
 
 @cache
 def _style() -> str:
     """Return the style of a page: as printed and on light ground, and on dark ground."""
-    themes = []
-    for i, (link, edge) in enumerate((("#0b57d0", "#c3c9d0"), ("#8ab4f8", "#454b53"))):
-        ink, ground, bad = (TONES[name][i] for name in ("ink", "ground", "bad"))
-        themes.append(
-            f"html,#sliders{{background:{ground};color:{ink}}}#sliders{{border-color:{edge}}}"
-            f"a{{color:{link}}}.missed,.undefined{{color:{bad}}}.now{{stroke:{ink}}}"
-            f"{color_rules(i, 'svg')}"
+    theme_rules = []
+    for theme_index, (link_color, edge_color) in enumerate(
+        (("#0b57d0", "#c3c9d0"), ("#8ab4f8", "#454b53"))
+    ):
+        ink_color, ground_color, alert_color = (
+            TONES[tone][theme_index] for tone in ("ink", "ground", "bad")
         )
-    dark = f"@media screen and (prefers-color-scheme:dark){{{themes[1]}}}"
-    return f"{_asset('page.css')}{shape_rules('svg')}{themes[0]}{dark}"
+        theme_rules.append(
+            f"html,#sliders{{background:{ground_color};color:{ink_color}}}#sliders{{border-color:{edge_color}}}"
+            f"a{{color:{link_color}}}.missed,.undefined{{color:{alert_color}}}.now{{stroke:{ink_color}}}"
+            f"{color_rules(theme_index, 'svg')}"
+        )
+    dark_rules = f"@media screen and (prefers-color-scheme:dark){{{theme_rules[1]}}}"
+    return f"{_asset('page.css')}{shape_rules('svg')}{theme_rules[0]}{dark_rules}"
 
 
 def _digest(text: str) -> str:
@@ -113,21 +124,22 @@ def _digest(text: str) -> str:
 
 
 def _answer(result: Document) -> list[str]:
-    sentences = [f'<p class="answer">{escape(sentence.text)}</p>' for sentence in result.answer]
+    paragraphs = [f'<p class="answer">{escape(sentence.text)}</p>' for sentence in result.answer]
     headline = layout.result_headline(result)
-    return [*sentences, *(f"<p>{escape(line)}</p>" for line in headline)]
+    return [*paragraphs, *(f"<p>{escape(line)}</p>" for line in headline)]
 
 
 def _gates(result: Document) -> list[str]:
-    gates, left_out = layout.gates_to_show(result)
-    if not gates and not left_out:
+    """Return the list of gates as HTML, empty without gates."""
+    gates, omission_note = layout.gates_to_show(result)
+    if not gates and not omission_note:
         return []
-    lines = [
+    list_entries = [
         f'<li class="{gate.state}">{SAYS[gate.state][0]}: {escape(gate_sentence(gate))}</li>'
         for gate in gates
     ]
-    lines += [f"<li>{escape(left_out)}</li>"] if left_out else []
-    return [f'<ul class="gates">{"".join(lines)}</ul>']
+    list_entries += [f"<li>{escape(omission_note)}</li>"] if omission_note else []
+    return [f'<ul class="gates">{"".join(list_entries)}</ul>']
 
 
 Section = tuple[str, str, str]  # id, title and content
@@ -137,38 +149,38 @@ def _sections(
     result: Document, digits: int, names: Collection[str], target: str, prefix: str = ""
 ) -> Iterator[Section]:
     """Yield the sections of a result and of those of other commands; prefix: of ids of these."""
-    of_command = f" of {result.command}" if prefix else ""
-    tables = "\n".join(_tables(result, digits, names))
-    gates = _gates(result)
-    if gates:
-        yield f"{prefix}gates", f"Gates{of_command}{_gate_counts(result)}", "".join(gates)
+    command_clause = f" of {result.command}" if prefix else ""
+    tables_html = "\n".join(_tables(result, digits, names))
+    gate_lists = _gates(result)
+    if gate_lists:
+        yield f"{prefix}gates", f"Gates{command_clause}{_gate_counts(result)}", "".join(gate_lists)
     if result.command == SUITE:
-        yield "tables", "Runs", tables
+        yield "tables", "Runs", tables_html
         yield "runs", "Results of runs", _runs(result, digits, target)
         yield f"{prefix}method", "How it was computed", _method(result)
         return
-    pictures = _pictures(result, sliders=not prefix)
-    if pictures:
-        yield f"{prefix}pictures", f"Pictures{of_command}", pictures
-    yield f"{prefix}tables", f"Tables{of_command}", tables
-    yield f"{prefix}method", f"How it was computed{of_command}", _method(result)
+    pictures_html = _pictures(result, sliders=not prefix)
+    if pictures_html:
+        yield f"{prefix}pictures", f"Pictures{command_clause}", pictures_html
+    yield f"{prefix}tables", f"Tables{command_clause}", tables_html
+    yield f"{prefix}method", f"How it was computed{command_clause}", _method(result)
     for command, document, document_names in layout.other_results(result, names):
         sentences = (escape(sentence.text) for sentence in document.answer)
-        answer = "".join(f'<p class="answer">{sentence}</p>' for sentence in sentences)
-        sections = _sections(document, digits, document_names, target, f"{command}-")
-        key, title, content = next(sections)
-        yield key, title, answer + content
-        yield from sections
+        answer_html = "".join(f'<p class="answer">{sentence}</p>' for sentence in sentences)
+        further_sections = _sections(document, digits, document_names, target, f"{command}-")
+        section_id, title, content = next(further_sections)
+        yield section_id, title, answer_html + content
+        yield from further_sections
 
 
 def _tables(result: Document, digits: int, names: Collection[str]) -> Iterator[str]:
     """Yield the tables, those of details folded, then what is undefined in them, and notes."""
     page = layout.sort_tables(result, names, digits)
     views = (*page.opened, *page.folded)
-    for i, view in enumerate(views):
-        opened = i < len(page.opened)
-        table = layout.layout_table(view, result, digits, wide=page.wide or not opened)
-        yield _folded(table.title, _table(table, titled=False), opened=opened)
+    for index, view in enumerate(views):
+        is_opened = index < len(page.opened)
+        table = layout.layout_table(view, result, digits, wide=page.wide or not is_opened)
+        yield _folded(table.title, _table(table, titled=False), opened=is_opened)
     for reason in layout.undefined_reasons(result, views):
         yield f"<p>{escape(reason)}</p>"
     for warning in result.warnings:
@@ -177,15 +189,19 @@ def _tables(result: Document, digits: int, names: Collection[str]) -> Iterator[s
 
 def _gate_counts(result: Document) -> str:
     """Return how many gates are missed and how many warn, for a title."""
-    missed_gates = sum(gate.failed for gate in result.gates)
-    warned = sum(gate.state == "warned" for gate in result.gates)
-    counts = f": {format_count(missed_gates, 'gate')} missed" if missed_gates else ": none missed"
-    return f"{counts}, {format_count(warned, 'warning')}" if warned else counts
+    missed_count = sum(gate.failed for gate in result.gates)
+    warning_count = sum(gate.state == "warned" for gate in result.gates)
+    counts_text = (
+        f": {format_count(missed_count, 'gate')} missed" if missed_count else ": none missed"
+    )
+    return (
+        f"{counts_text}, {format_count(warning_count, 'warning')}" if warning_count else counts_text
+    )
 
 
 def _method(result: Document) -> str:
     """Return how the numbers were computed: intervals, files, signature, version."""
-    files = "".join(
+    files_html = "".join(
         f"<li>{escape(file.name)}: {format_count(file.rows, 'row')}"
         + (f", {file.dropped:,} left out as missing" if file.dropped else "")
         + (f", SHA-256 <code>{file.sha256}</code>" if file.sha256 else "")
@@ -193,12 +209,12 @@ def _method(result: Document) -> str:
         for file in result.inputs
     )
     method_of_measure = result.parameters.get("interval_methods") or {}
-    methods = "".join(
+    methods_html = "".join(
         f"<li>{escape(measure)}: {escape(method)}</li>"
         for measure, method in method_of_measure.items()
     )
-    intervals = f"<h3>Confidence intervals</h3><ul>{methods}</ul>" if methods else ""
-    settings = dumps(
+    intervals_html = f"<h3>Confidence intervals</h3><ul>{methods_html}</ul>" if methods_html else ""
+    settings_json = dumps(
         {
             name: value
             for name, value in result.parameters.items()
@@ -206,54 +222,68 @@ def _method(result: Document) -> str:
         }
     )
     return (
-        f"<h3>Files</h3><ul>{files}</ul>{intervals}<h3>Settings</h3>"
+        f"<h3>Files</h3><ul>{files_html}</ul>{intervals_html}<h3>Settings</h3>"
         f"<p>clfeval {escape(result.version)}, command <code>{escape(result.command)}</code>, "
-        f"with <code>{escape(settings)}</code></p>"
+        f"with <code>{escape(settings_json)}</code></p>"
         f"<p>Signature <code>{escape(result.signature)}</code></p>"
     )
 
 
 def _runs(result: Document, digits: int, target: str) -> str:
     """Return links to the pages of runs, else their answers and pictures, folded."""
-    parts = []
+    run_parts = []
     for row in result.tables["runs"]:
-        name = row["run"]
+        run_name = row["run"]
         state = cell_text(row["state"])
-        if page := row.get("page"):
-            link = os.path.relpath(str(page), os.path.dirname(target) or ".").replace(os.sep, "/")
-            parts.append(f'<p><a href="{quote(link)}">{escape(name)}</a>: {escape(state)}</p>')
+        if page_path := row.get("page"):
+            link = os.path.relpath(str(page_path), os.path.dirname(target) or ".").replace(
+                os.sep, "/"
+            )
+            run_parts.append(
+                f'<p><a href="{quote(link)}">{escape(run_name)}</a>: {escape(state)}</p>'
+            )
             continue
         content = f"<p>{escape(str(row['answer'] or ''))}</p>"
-        if run := result.runs.get(name):
+        if run := result.runs.get(run_name):
             content = _run_content(run, digits)
-        parts.append(_folded(f"{name}: {state}", content))
-    return "\n".join(parts) or "<p>No run was computed.</p>"
+        run_parts.append(_folded(f"{run_name}: {state}", content))
+    return "\n".join(run_parts) or "<p>No run was computed.</p>"
 
 
 def _run_content(run: Document, digits: int) -> str:
     """Return the answer, gates, main tables and pictures of a run."""
-    page = layout.sort_tables(run, (), digits)
-    tables = (layout.layout_table(view, run, digits, wide=page.wide) for view in page.opened)
-    parts = [*_answer(run), *_gates(run), *map(_table, tables), _pictures(run, sliders=False)]
-    return "".join(parts)
+    page_tables = layout.sort_tables(run, digits=digits)
+    tables = (
+        layout.layout_table(view, run, digits, wide=page_tables.wide) for view in page_tables.opened
+    )
+    content_parts = [
+        *_answer(run),
+        *_gates(run),
+        *map(_table, tables),
+        _pictures(run, sliders=False),
+    ]
+    return "".join(content_parts)
 
 
 def _pictures(result: Document, *, sliders: bool) -> str:
     """Return the pictures with their findings, key ones first, and the sliders above them."""
     colors = Colors.from_result(result)
-    opened: list[str] = []
-    folded: list[str] = []
+    opened_figures: list[str] = []
+    folded_figures: list[str] = []
     for name, charts in pictures_with_limits(result).items():
-        figures = folded if charts[0].rank == "detail" else opened
+        figures = folded_figures if charts[0].rank == "detail" else opened_figures
         figures.append(_figure(name, charts, colors))
-    if not opened and not folded:
+    if not opened_figures and not folded_figures:
         return ""
-    panel = _slider_panel(result) if sliders else ""
-    main = f'<div class="pictures">{"".join(opened)}</div>' if opened else ""
-    details = "\n".join(folded)
-    details = f'<div class="pictures">{details}</div>' if details else ""
-    details = _folded("More pictures", details) if opened and details else details
-    return f"{panel}{main}{details}"
+    sliders_html = _slider_panel(result) if sliders else ""
+    main_html = f'<div class="pictures">{"".join(opened_figures)}</div>' if opened_figures else ""
+    details_html = ""
+    if folded_figures:
+        folded_html = "\n".join(folded_figures)
+        details_html = f'<div class="pictures">{folded_html}</div>'
+        if opened_figures:
+            details_html = _folded("More pictures", details_html)
+    return f"{sliders_html}{main_html}{details_html}"
 
 
 def _figure(name: str, charts: Sequence[Chart], colors: Colors) -> str:
@@ -261,42 +291,44 @@ def _figure(name: str, charts: Sequence[Chart], colors: Colors) -> str:
     panels = "".join(
         svg_element([draw_panel(chart, colors)], chart.title, chart.finding) for chart in charts
     )
-    wide = " wide" * (len(charts) >= WIDE)
-    findings = " ".join(dict.fromkeys(chart.finding for chart in charts))
+    wide_class = " wide" if len(charts) >= WIDE_PANELS else ""
+    findings_text = " ".join(dict.fromkeys(chart.finding for chart in charts))
     return (
-        f'<figure class="p-{name}{wide}"><div class="panels">{panels}</div>'
-        f"<figcaption>{escape(findings)}</figcaption></figure>"
+        f'<figure class="p-{name}{wide_class}"><div class="panels">{panels}</div>'
+        f"<figcaption>{escape(findings_text)}</figcaption></figure>"
     )
 
 
 def _operating_points(result: Document) -> list[dict[str, Any]]:
     """Return for each of the best models its class totals and points (threshold, TP, FP)."""
-    curves = _curves_of_models(result)
-    if not curves:
+    curve_of_model = _curves_of_models(result)
+    if not curve_of_model:
         return []
-    risks = {row["model"] for row in result.unsliced_rows("decision")}
+    models_with_risks = {row["model"] for row in result.unsliced_rows("decision")}
     rows = sort_by_column(result.unsliced_rows("models"), deciding_measure(result))
-    models = []
-    for row in rows[:MODELS]:
-        curve = curves.get(row["model"], [])
+    slider_models = []
+    for row in rows[:MAX_MODELS]:
+        curve = curve_of_model.get(row["model"], [])
         tp, fp, fn, tn = (cell_value(row.get(key)) for key in ("tp", "fp", "fn", "tn"))
         if not curve or tp is None or fp is None or fn is None or tn is None:
-            continue
+            continue  # a model without scores, or without counts, has no point to move
         threshold = cell_value(row["threshold"])
         points = _slider_points(curve, threshold, [tp, fp])
-        thresholds = [point[0] for point in points]
+        point_thresholds = [point[0] for point in points]
         if tp + fn and fp + tn:
-            models.append(
+            slider_models.append(
                 {
                     "name": printable(row["model"]),
                     "positives": tp + fn,
                     "negatives": fp + tn,
-                    "start": thresholds.index(threshold) if threshold in thresholds else 0,
-                    "risks": row["model"] in risks,
+                    "start": point_thresholds.index(threshold)
+                    if threshold in point_thresholds
+                    else 0,
+                    "risks": row["model"] in models_with_risks,
                     "points": points,
                 }
             )
-    return models
+    return slider_models
 
 
 def _curves_of_models(result: Document) -> dict[str, list[list[float]]]:
@@ -316,7 +348,8 @@ def _slider_points(
 
     counts: true and false positives at this threshold.
     """
-    points = [*curve[:-1][:: -(-len(curve) // POINTS)], curve[-1]]
+    step = -(-len(curve) // MAX_POINTS)  # rounded up
+    points = [*curve[:-1][::step], curve[-1]]
     if threshold is not None and threshold not in [point[0] for point in points]:
         points.append([threshold, *counts])
         points.sort(key=lambda point: -point[0])
@@ -328,12 +361,13 @@ def _slider_panel(result: Document) -> str:
     models = _operating_points(result)
     if not models:
         return ""
-    points = {"prevalence": result.summary["prevalence"], "models": models}
-    island = dumps(points).replace("<", "\\u003c").replace("&", "\\u0026")
-    options = "".join(
-        f'<option value="{i}">{escape(model["name"])}</option>' for i, model in enumerate(models)
+    slider_values = {"prevalence": result.summary["prevalence"], "models": models}
+    values_json = dumps(slider_values).replace("<", "\\u003c").replace("&", "\\u0026")
+    model_options = "".join(
+        f'<option value="{index}">{escape(model["name"])}</option>'
+        for index, model in enumerate(models)
     )
-    numbers = {
+    title_of_number = {
         "threshold": "listed threshold",
         "sensitivity": "sensitivity",
         "ppv": "PPV",
@@ -343,10 +377,11 @@ def _slider_panel(result: Document) -> str:
         "alarms": "alarms per 1,000",
     }
     outputs = "".join(
-        f'<div><dt>{title}</dt><dd id="now-{key}"></dd></div>' for key, title in numbers.items()
+        f'<div><dt>{title}</dt><dd id="now-{number_id}"></dd></div>'
+        for number_id, title in title_of_number.items()
     )
     fields = (
-        f'<label><span>Model</span><select name="model">{options}</select></label>'
+        f'<label><span>Model</span><select name="model">{model_options}</select></label>'
         '<label><span>Threshold</span><input type="range" name="point" min="0" step="1" '
         'aria-label="Threshold, by its place"><input type="number" name="threshold" step="any" '
         'aria-label="Threshold"></label>'
@@ -359,43 +394,49 @@ def _slider_panel(result: Document) -> str:
         f'<dl aria-live="polite">{outputs}</dl><p>PPV and NPV assume unchanged '
         "sensitivity and specificity. Curves show the prevalence of the table. "
         '<button type="button" id="back">Back to the table</button></p></form>'
-        f'<script type="application/json" id="operating-points">{island}</script>'
+        f'<script type="application/json" id="operating-points">{values_json}</script>'
     )
 
 
 def _folded(title: str, content: str, *, opened: bool = False) -> str:
-    state = " open" * opened
-    return f"<details{state}><summary>{escape(title)}</summary>{content}</details>"
+    open_attribute = " open" if opened else ""
+    return f"<details{open_attribute}><summary>{escape(title)}</summary>{content}</details>"
 
 
 def _table(table: layout.TextTable, *, titled: bool = True) -> str:
+    """Return a table as HTML; titled: with its title above it."""
     title = f"<h3>{escape(table.title)}</h3>" if titled else ""
     if not table.rows:
         return f"{title}<p>none</p>"
-    kinds = [
+    class_attributes = [
         " class=b"
         if column.heading == "bar"
         else " class=n"
         if column.numeric
-        else " class=t" * any(len(row[i]) > LONG for row in table.rows)
-        for i, column in enumerate(table.columns)
+        else " class=t"
+        if any(len(row[column_index]) > LONG_CELL for row in table.rows)
+        else ""
+        for column_index, column in enumerate(table.columns)
     ]
 
-    def cells(tag: str, row: Sequence[str]) -> str:
-        text = ""
-        for cell, kind in zip(row, kinds, strict=True):
+    def row_html(tag: str, row: Sequence[str]) -> str:
+        cells_html = ""
+        for cell, class_attribute in zip(row, class_attributes, strict=True):
             cell_tag = tag if cell.strip() else "td"
-            text += f"<{cell_tag}{kind}>{escape(cell)}</{cell_tag}>"
-        return text
+            cells_html += f"<{cell_tag}{class_attribute}>{escape(cell)}</{cell_tag}>"
+        return cells_html
 
-    head = f"<thead><tr>{cells('th', table.headings)}</tr></thead>"
+    head = f"<thead><tr>{row_html('th', table.headings)}</tr></thead>"
     body = "".join(
-        f"<tr{' class=best' if sign == layout.BEST else ''}>{cells('td', row)}</tr>"
+        f"<tr{' class=best' if sign == layout.BEST else ''}>{row_html('td', row)}</tr>"
         for row, sign in zip_longest(table.rows, table.signs)
     )
-    note = "".join(f"<p>{escape(line)}</p>" for line in filter(None, (*table.legend, table.note)))
-    grid = f"<table>{head}<tbody>{body}</tbody></table>"
-    name = escape(table.title)
+    notes_html = "".join(
+        f"<p>{escape(line)}</p>" for line in filter(None, (*table.legend, table.note))
+    )
+    table_html = f"<table>{head}<tbody>{body}</tbody></table>"
+    label = escape(table.title)
     return (
-        f'{title}<div class="w" tabindex="0" role="region" aria-label="{name}">{grid}</div>{note}'
+        f'{title}<div class="w" tabindex="0" role="region" aria-label="{label}">{table_html}</div>'
+        f"{notes_html}"
     )

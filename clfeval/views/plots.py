@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from plotext._plotter import plot as plotext_plot
 
 MARKERS = "ox+*#@%&$=~^"
-MOST_BARS = 30
-OTHERS, HEIGHT = ".", 20  # of curves without a name
-USUAL, BROADEST, NARROWEST = 80, 120, 20  # default columns; at most, at least
-FRAME = 10  # columns next to a plot, about
-ROOM = 0.08  # of the height, on top, for letters
+MAX_BARS = 30
+UNNAMED_MARKER, HEIGHT = ".", 20  # of curves without a name
+DEFAULT_WIDTH, MAX_WIDTH, MIN_WIDTH = 80, 120, 20  # default columns; at most, at least
+FRAME_WIDTH = 10  # columns next to a plot, about
+LETTER_ROOM = 0.08  # of the height, on top, for letters
 SHADES = " ▁▂▃▄▅▆▇█"
-LINES = 45  # of all blocks of a profile, about
-CELLS = 10  # of a bar
-WIDEST = 28  # columns for the name of a metric, at most
-LARGEST, SMALLEST = 16, 8  # columns from the middle of a radar to its rim
+PROFILE_LINES = 45  # of all blocks of a profile, about
+BAR_CELLS = 10  # of a bar
+MAX_NAME_WIDTH = 28  # columns for the name of a metric, at most
+MAX_RADIUS, MIN_RADIUS = 16, 8  # columns from the middle of a radar to its rim
 MARGIN = 3  # columns next to the rim, for the numbers of the rays
 QUARTERS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"  # by which quarters of a cell are filled: 1 2 above, 4 8 below
 GAP = 2
@@ -56,22 +56,24 @@ def draw_plots(
 ) -> str:
     """Return the plots with these names; without names the first that adds to the tables."""
     page = page_of(result.command)
-    every = not {ALL, PLOTS}.isdisjoint(names)
+    draw_every = not {ALL, PLOTS}.isdisjoint(names)
     if page.command == "phidelta":
         from clfeval.views.diamond.drawing import phidelta_plots
 
-        every = every or not set(page.plots).isdisjoint(names)
-        return phidelta_plots(result, width=width, color=color, every=every)
+        draw_every = draw_every or not set(page.plots).isdisjoint(names)
+        return phidelta_plots(result, width=width, color=color, every=draw_every)
     charts: Iterable[Chart] = page.charts(result)
-    if not every and set(page.plots).isdisjoint(names):
+    if not draw_every and set(page.plots).isdisjoint(names):
         charts = islice((chart for chart in charts if chart.rank != "detail"), 1)
-    elif not every:
+    elif not draw_every:
         charts = (chart for chart in charts if chart.name in names)
-    parts = []
+    drawn_charts = []
     for chart in charts:
-        key = tuple(replace(note, text=fill_for_caller(result, note.text)) for note in chart.key)
-        parts.append(draw_chart(replace(chart, key=key), width=width, color=color))
-    return "\n".join(filter(None, parts))
+        key_notes = tuple(
+            replace(note, text=fill_for_caller(result, note.text)) for note in chart.key
+        )
+        drawn_charts.append(draw_chart(replace(chart, key=key_notes), width=width, color=color))
+    return "\n".join(filter(None, drawn_charts))
 
 
 def draw_requested_plots(
@@ -83,10 +85,10 @@ def draw_requested_plots(
     color: bool = False,
 ) -> str:
     """Return the named plots as text; without names nothing, or that of `draw_plots` by default."""
-    requested = not {ALL, PLOTS, *page_of(result.command).plots}.isdisjoint(names)
-    if not requested and not by_default:
+    is_requested = not {ALL, PLOTS, *page_of(result.command).plots}.isdisjoint(names)
+    if not is_requested and not by_default:
         return ""
-    width = max(min(width or USUAL, BROADEST), NARROWEST)
+    width = max(min(width or DEFAULT_WIDTH, MAX_WIDTH), MIN_WIDTH)
     return draw_plots(result, names, width=width, color=color)
 
 
@@ -104,30 +106,30 @@ def draw_bars(chart: Chart, *, width: int, color: bool) -> list[str]:
         for value in series.values
         if value is not None
     ]
-    rising = sorted(bars, key=lambda bar: -bar[1])[:MOST_BARS][::-1]
-    values = [value for _, value in rising]
-    figure = _new_figure(chart.title, width, max(len(rising), 2) + 4)
-    places = list(range(1, len(rising) + 1))
-    figure.draw(figure.bar(places, values, orientation="horizontal", width=0.2))
-    longest = max([*values, 1])
-    ticks = list(range(0, int(longest) + 1, max(1, -(-int(longest) // 6))))
-    _set_axis(figure, "x", (0, longest), (ticks, [str(tick) for tick in ticks]))
+    rising_bars = sorted(bars, key=lambda bar: -bar[1])[:MAX_BARS][::-1]
+    bar_lengths = [value for _, value in rising_bars]
+    figure = _new_figure(chart.title, width, max(len(rising_bars), 2) + 4)
+    y_positions = list(range(1, len(rising_bars) + 1))
+    figure.draw(figure.bar(y_positions, bar_lengths, orientation="horizontal", width=0.2))
+    longest_value = max([*bar_lengths, 1])
+    ticks = list(range(0, int(longest_value) + 1, max(1, -(-int(longest_value) // 6))))
+    _set_axis(figure, "x", (0, longest_value), (ticks, [str(tick) for tick in ticks]))
     # plotext puts the limits in the middle of the first and the last line: one line is one bar
-    cut = shorten_names_apart([printable(name) for name, _ in rising], width // 3)
-    labels = [f"{cut[printable(name)]} {value:g}" for name, value in rising]
-    _set_axis(figure, "y", (1, max(len(rising), 2)), (places, labels))
+    cut_names = shorten_names_apart([printable(name) for name, _ in rising_bars], width // 3)
+    labels = [f"{cut_names[printable(name)]} {value:g}" for name, value in rising_bars]
+    _set_axis(figure, "y", (1, max(len(rising_bars), 2)), (y_positions, labels))
     return _figure_lines(figure, color)
 
 
 def draw_lines(chart: Chart, *, width: int, color: bool) -> list[str]:
     """Draw named curves, each with its own marker, marks over them, and a key below."""
     low, high = _height_limits(chart)
-    top = high if chart.y.range else high + ROOM * (high - low)
+    top = high if chart.y.range else high + LETTER_ROOM * (high - low)
     figure = _new_figure(chart.title, width, HEIGHT)
     for mark in chart.marks:
         if mark.y is None:
-            dots = [low + (top - low) * i / (4 * HEIGHT) for i in range(4 * HEIGHT + 1)]
-            figure.draw(figure.signal([mark.x] * len(dots), dots, marker="·"))
+            dot_heights = [low + (top - low) * i / (4 * HEIGHT) for i in range(4 * HEIGHT + 1)]
+            figure.draw(figure.signal([mark.x] * len(dot_heights), dot_heights, marker="·"))
     _draw_curves(figure, chart)
     _draw_letters(figure, chart, (low, top), width)
     if chart.x.range:  # else plotext finds round numbers
@@ -159,30 +161,32 @@ def _points_of(series: Series) -> Iterator[Point]:
 
 def _draw_curves(figure: plotext_plot.plot_class, chart: Chart) -> None:
     """Draw references first, then curves without a name, and the best named one last."""
-    labelled, others, references = _mark_curves(chart)
-    unnamed = [(OTHERS, curve) for curve in others]
-    for marker, curve in (*references, *unnamed, *labelled[::-1]):
-        for part in curve.parts:
-            signal = figure.signal([x for x, _ in part], [y for _, y in part], marker=marker)
+    labelled_curves, unnamed_curves, references = _mark_curves(chart)
+    dotted_curves = [(UNNAMED_MARKER, curve) for curve in unnamed_curves]
+    for marker, curve in (*references, *dotted_curves, *labelled_curves[::-1]):
+        for curve_part in curve.parts:
+            signal = figure.signal(
+                [x for x, _ in curve_part], [y for _, y in curve_part], marker=marker
+            )
             signal.lines(True)
             figure.draw(signal)
 
 
 def _draw_letters(
-    figure: plotext_plot.plot_class, chart: Chart, heights: Point, width: int
+    figure: plotext_plot.plot_class, chart: Chart, height_limits: Point, width: int
 ) -> None:
     """Draw the letter of each mark at its point, or on top; next to a letter that is there."""
-    start, end = chart.x.range or (0.0, 1.0)
-    low, top = heights
-    column_width = (end - start) / max(width - FRAME, 1)
-    cells: set[tuple[int, int]] = set()
+    x_start, x_end = chart.x.range or (0.0, 1.0)
+    low, top = height_limits
+    column_width = (x_end - x_start) / max(width - FRAME_WIDTH, 1)
+    letter_cells: set[tuple[int, int]] = set()
     for mark in chart.marks:
         x = mark.x
         y = top if mark.y is None else mark.y
-        line = round(HEIGHT * (y - low) / (top - low))
-        while (round(x / column_width), line) in cells:
-            x += column_width if x + column_width <= end else -column_width * len(cells)
-        cells.add((round(x / column_width), line))
+        text_line = round(HEIGHT * (y - low) / (top - low))
+        while (round(x / column_width), text_line) in letter_cells:
+            x += column_width if x + column_width <= x_end else -column_width * len(letter_cells)
+        letter_cells.add((round(x / column_width), text_line))
         figure.draw(figure.text(x, y, mark.letter))
 
 
@@ -190,33 +194,40 @@ Marked = list[tuple[str, Series]]
 
 
 def _mark_curves(chart: Chart) -> tuple[Marked, Sequence[Series], Marked]:
-    """Return the curves with a marker and a name, the rest, which share one, and references."""
+    """Return curves with their own marker and a name, curves that share one, and references."""
     curves = [series for series in chart.series if not series.letter]
     references = [(series.letter, series) for series in chart.series if series.letter]
-    with_name = len(curves) if len(curves) <= MOST_NAMED else FEW_NAMED_CURVES
-    labelled = list(zip(MARKERS, curves[:with_name], strict=False))
-    return labelled, curves[with_name:], references
+    named_count = len(curves) if len(curves) <= MOST_NAMED else FEW_NAMED_CURVES
+    labelled_curves = list(zip(MARKERS, curves[:named_count], strict=False))
+    return labelled_curves, curves[named_count:], references
 
 
 def _key_lines(chart: Chart, width: int) -> list[str]:
     """Return the lines below curves: what each marker means, and the notes."""
-    labelled, others, references = _mark_curves(chart)
-    cut = shorten_names_apart([printable(curve.name) for _, curve in labelled], width // 3)
+    labelled_curves, unnamed_curves, references = _mark_curves(chart)
+    cut_names = shorten_names_apart(
+        [printable(curve.name) for _, curve in labelled_curves], width // 3
+    )
     meanings = []
-    for i, (marker, curve) in enumerate(labelled):
-        meaning = f"{marker} {cut[printable(curve.name)]}"
-        covering = [above for above, better in labelled[:i] if better.parts == curve.parts]
+    for index, (marker, curve) in enumerate(labelled_curves):
+        meaning = f"{marker} {cut_names[printable(curve.name)]}"
+        covering_markers = [
+            marker_on_top
+            for marker_on_top, curve_on_top in labelled_curves[:index]
+            if curve_on_top.parts == curve.parts
+        ]
         if chart.x.range and not curve.parts:
             meaning += " (no value)"
-        elif chart.x.range and covering:  # curves that fall into one are drawn over one another
-            meaning += f" (under {covering[0]})"
+        elif chart.x.range and covering_markers:
+            # curves that fall into one are drawn over one another
+            meaning += f" (under {covering_markers[0]})"
         meanings.append(meaning)
-    meanings += [f"{OTHERS} {len(others)} others"] if others else []
+    meanings += [f"{UNNAMED_MARKER} {len(unnamed_curves)} others"] if unnamed_curves else []
     meanings += [f"{letter} {reference.name}" for letter, reference in references]
     notes = ["   ".join(meaning.replace(" ", TIE) for meaning in meanings)]
     for note in chart.key:
-        short = (shorten_name(printable(name), width // 3) for name in note.names)
-        notes.append(note.text.format(*short))
+        short_names = (shorten_name(printable(name), width // 3) for name in note.names)
+        notes.append(note.text.format(*short_names))
     return fold_notes(notes, width=width)
 
 
@@ -249,13 +260,15 @@ def draw_points(chart: Chart, *, width: int, color: bool) -> list[str]:
     ]
     ticks = [height_ticks(*axis_limits, log=False) for axis_limits in limits]
     # without the frame: labels of heights at the side, the line of ticks and the label below
-    columns = width - max(map(len, ticks[1][1]), default=0) - 2
-    grid = PointGrid(limits, (columns, HEIGHT - 4))
+    column_count = width - max(map(len, ticks[1][1]), default=0) - 2
+    grid = PointGrid(limits, (column_count, HEIGHT - 4))
     series_by_cell: dict[tuple[int, int], list[Series]] = {}
     for point, series in points:  # those without a name come last, and are covered
         series_by_cell.setdefault(grid.cell(point), []).append(series)
     figure = _new_figure("", width, HEIGHT)
-    _draw_cells(figure, grid, {cell: sharing[0].letter for cell, sharing in series_by_cell.items()})
+    _draw_cells(
+        figure, grid, {cell: cell_series[0].letter for cell, cell_series in series_by_cell.items()}
+    )
     for axis, axis_limits, axis_ticks in zip("xy", limits, ticks, strict=True):
         _set_axis(figure, axis, axis_limits, axis_ticks)
     figure.label(chart.x.label, axis="x")
@@ -269,7 +282,7 @@ def _draw_cells(
 ) -> None:
     """Draw letters in the middle of their cells."""
     for letter in sorted({*letter_of_cell.values()}):
-        cells = [cell for cell, shown_letter in letter_of_cell.items() if shown_letter == letter]
+        cells = [cell for cell, cell_letter in letter_of_cell.items() if cell_letter == letter]
         signal = figure.signal(grid.middles(cells, 0), grid.middles(cells, 1), marker=letter)
         figure.draw(signal)
 
@@ -296,10 +309,14 @@ def _key_of_points(chart: Chart, width: int) -> list[str]:
 def _notes_of_points(chart: Chart, series_of_cells: Iterable[Sequence[Series]]) -> list[str]:
     """Return the notes of a chart of points, and which letters share a cell."""
     notes = [note.text for note in chart.key]
-    shared = ([series.letter for series in sharing if series.name] for sharing in series_of_cells)
-    hidden = [f"{', '.join(letters)} at the same place" for letters in shared if len(letters) > 1]
-    if hidden:
-        notes.append(f"{'; '.join(hidden)} (the first is shown)")
+    letters_by_cell = (
+        [series.letter for series in cell_series if series.name] for cell_series in series_of_cells
+    )
+    shared_cell_texts = [
+        f"{', '.join(letters)} at the same place" for letters in letters_by_cell if len(letters) > 1
+    ]
+    if shared_cell_texts:
+        notes.append(f"{'; '.join(shared_cell_texts)} (the first is shown)")
     return notes
 
 
@@ -331,80 +348,93 @@ def _figure_lines(figure: plotext_plot.plot_class, color: bool) -> list[str]:
 def draw_matrix(chart: Chart, **_: object) -> list[str]:
     """Draw a matrix as blocks whose height is the value, 0 to the largest; the diagonal in [ ]."""
     values = (value for row in chart.series for value in row.values)
-    top = max((value for value in values if value is not None), default=0.0)
+    largest_value = max((value for value in values if value is not None), default=0.0)
     name_width = max(len(row.name) for row in chart.series) + 4
-    column_numbers = "".join(f"{j + 1:^5}" for j in range(len(chart.series)))
+    column_numbers = "".join(f"{column_index + 1:^5}" for column_index in range(len(chart.series)))
     lines = [chart.title, " " * name_width + column_numbers]
-    for i, row in enumerate(chart.series):
-        blocks = ""
-        for j, value in enumerate(row.values):
-            step = max(1, round(value / top * (len(SHADES) - 1))) if value and value > 0 else 0
-            block = "?" if value is None else SHADES[step]
-            blocks += f" [{block}] " if i == j else f"  {block}  "
-        lines.append(f"{i + 1:>2} {row.name:<{name_width - 3}}{blocks}")
-    return [*lines, f"{' ' * name_width}blank is 0, █ is {top:.3f}"]
+    for row_index, row in enumerate(chart.series):
+        row_text = ""
+        for column_index, value in enumerate(row.values):
+            shade_index = (
+                max(1, round(value / largest_value * (len(SHADES) - 1)))
+                if value and value > 0
+                else 0
+            )
+            block = "?" if value is None else SHADES[shade_index]
+            row_text += f" [{block}] " if row_index == column_index else f"  {block}  "
+        lines.append(f"{row_index + 1:>2} {row.name:<{name_width - 3}}{row_text}")
+    return [*lines, f"{' ' * name_width}blank is 0, █ is {largest_value:.3f}"]
 
 
 def draw_profile(chart: Chart, *, width: int, **_: object) -> list[str]:
     """Draw every value as a bar with its number, models side by side."""
-    metrics = len(chart.series[0].values)
-    names = [printable(name) for name in chart.names[:metrics]]
-    cells = {series.name: list(map(_profile_cell, series.values)) for series in chart.series}
-    cell_width = max(cell_len(cell) for column in cells.values() for cell in column)
-    name_width = max(4, min(WIDEST, max(map(cell_len, names)), width - GAP - cell_width))
-    fit = max(1, (width - name_width) // (cell_width + GAP))
-    models = list(cells)[: fit * max(1, LINES // (metrics + 3))]
+    metric_count = len(chart.series[0].values)
+    names = [printable(name) for name in chart.names[:metric_count]]
+    cells_of_model = {
+        series.name: list(map(_profile_cell, series.values)) for series in chart.series
+    }
+    cell_width = max(cell_len(cell) for column in cells_of_model.values() for cell in column)
+    name_width = max(4, min(MAX_NAME_WIDTH, max(map(cell_len, names)), width - GAP - cell_width))
+    models_per_block = max(1, (width - name_width) // (cell_width + GAP))
+    models = list(cells_of_model)[: models_per_block * max(1, PROFILE_LINES // (metric_count + 3))]
 
-    def line(name: str, row: Sequence[str]) -> str:
-        aligned = [set_cell_size(name, name_width)]
-        aligned += [set_cell_size(cell, cell_width) for cell in row]
-        return (" " * GAP).join(aligned)
+    def format_line(name: str, row_cells: Sequence[str]) -> str:
+        padded_cells = [set_cell_size(name, name_width)]
+        padded_cells += [set_cell_size(cell, cell_width) for cell in row_cells]
+        return (" " * GAP).join(padded_cells)
 
     lines = fold_notes([chart.title], width=width)
-    for start in range(0, len(models), fit):
-        block = models[start : start + fit]
-        lines += ["", line("", [shorten_name(printable(model), cell_width) for model in block])]
-        lines.append(line("", [f"0{'1':>{CELLS - 1}}" for _ in block]))
-        for i, name in enumerate(names):
-            row = [cells[model][i] for model in block]
-            lines.append(line(shorten_name(name, name_width), row))
-    not_drawn = {
-        "more metric": len(chart.names) - metrics,
-        "more model": chart.left + len(cells) - len(models),
+    for block_start in range(0, len(models), models_per_block):
+        block_models = models[block_start : block_start + models_per_block]
+        lines += [
+            "",
+            format_line("", [shorten_name(printable(model), cell_width) for model in block_models]),
+        ]
+        lines.append(format_line("", [f"0{'1':>{BAR_CELLS - 1}}" for _ in block_models]))
+        for metric_index, name in enumerate(names):
+            row_cells = [cells_of_model[model][metric_index] for model in block_models]
+            lines.append(format_line(shorten_name(name, name_width), row_cells))
+    omitted_counts = {
+        "more metric": len(chart.names) - metric_count,
+        "more model": chart.left + len(cells_of_model) - len(models),
     }
-    notes = ", ".join(format_count(count, noun) for noun, count in not_drawn.items() if count)
-    return lines + (fold_notes([f"{notes}: {chart.key[0].text}"], width=width) if notes else [])
+    omission_note = ", ".join(
+        format_count(count, noun) for noun, count in omitted_counts.items() if count
+    )
+    return lines + (
+        fold_notes([f"{omission_note}: {chart.key[0].text}"], width=width) if omission_note else []
+    )
 
 
 def _profile_cell(value: float | None) -> str:
     """Return a value of a profile as a bar with its number."""
-    return "?" if value is None else f"{draw_bar(value, CELLS)} {format_number(value, DIGITS)}"
+    return "?" if value is None else f"{draw_bar(value, BAR_CELLS)} {format_number(value, DIGITS)}"
 
 
 def draw_radars(chart: Chart, *, width: int, color: bool) -> list[str]:
     """Draw a radar for each of the first models, as many as fit."""
-    fit = (width + GAP) // (2 * (SMALLEST + MARGIN) + 1 + GAP)
-    models = chart.series[:fit]
+    max_radars = (width + GAP) // (2 * (MIN_RADIUS + MARGIN) + 1 + GAP)
+    models = chart.series[:max_radars]
     if not models:
         return []
-    room = (width + GAP) // len(models) - GAP
-    radius = min(LARGEST, (room - 1) // 2 - MARGIN)
+    panel_width = (width + GAP) // len(models) - GAP
+    radius = min(MAX_RADIUS, (panel_width - 1) // 2 - MARGIN)
     headings = []
     panels = []
     for model in models:
-        lengths = [value or 0.0 for value in model.values]
-        canvas = draw_radar(lengths, chart.weights, radius, marker_color(model.letter))
-        words = f" {model.words}" if model.words else ""
-        name = shorten_name(printable(model.name), canvas.columns - 2 - len(words))
-        headings.append([f"{model.letter} {name}{words}"])
+        ray_values = [value or 0.0 for value in model.values]
+        canvas = draw_radar(ray_values, chart.weights, radius, marker_color(model.letter))
+        suffix = f" {model.words}" if model.words else ""
+        name = shorten_name(printable(model.name), canvas.columns - 2 - len(suffix))
+        headings.append([f"{model.letter} {name}{suffix}"])
         panels.append(canvas.render(color=color))
-    lines = [line.rstrip() for line in side_by_side_lines(panels, room + GAP)]
-    inked = [i for i, line in enumerate(lines) if line]
+    lines = [line.rstrip() for line in side_by_side_lines(panels, panel_width + GAP)]
+    inked_rows = [row_index for row_index, line in enumerate(lines) if line]
     return [
         *fold_notes([chart.title], width=width),
         "",
-        *side_by_side_lines(headings, room + GAP),
-        *lines[inked[0] : inked[-1] + 1],
+        *side_by_side_lines(headings, panel_width + GAP),
+        *lines[inked_rows[0] : inked_rows[-1] + 1],
         *fold_notes([_key_of_rays(chart, width)], width=width),
     ]
 
@@ -412,42 +442,46 @@ def draw_radars(chart: Chart, *, width: int, color: bool) -> list[str]:
 def _key_of_rays(chart: Chart, width: int) -> str:
     """Return the sentence that says which metric each ray of a radar is."""
     names = [
-        f"{i} {shorten_name(printable(metric), width // 2)}".replace(" ", TIE)
-        for i, metric in enumerate(chart.names, start=1)
+        f"{number} {shorten_name(printable(metric), width // 2)}".replace(" ", TIE)
+        for number, metric in enumerate(chart.names, start=1)
     ]
-    weighted = ", scaled by weight" if len(set(chart.weights)) > 1 else ""
-    return f"rays, clockwise from the top{weighted}: {'   '.join(names)}"
+    scaling_note = ", scaled by weight" if len(set(chart.weights)) > 1 else ""
+    return f"rays, clockwise from the top{scaling_note}: {'   '.join(names)}"
 
 
 def draw_radar(
-    d: Sequence[float], lengths: Sequence[float], radius: int, style: str = ""
+    fractions: Sequence[float], lengths: Sequence[float], radius: int, style: str = ""
 ) -> Canvas:
-    """Draw one polygon: rays of the lengths given, 1 the longest, each filled up to its d."""
+    """Draw one polygon: rays of these lengths, 1 the longest, each filled up to its fraction."""
     columns = 2 * (radius + MARGIN) + 1
     canvas = Canvas(columns, radius + 3, -(radius + MARGIN) / radius, 1 + 2 / radius, radius)
-    rim = [_point_on_ray(i, len(d), length) for i, length in enumerate(lengths)]
-    filled = [length * x for length, x in zip(lengths, d, strict=True)]
-    corners = [_point_on_ray(i, len(d), length) for i, length in enumerate(filled)]
-    canvas.dots([*rim, rim[0]], Ink("·"))
-    for (column, row), quarters in _filled_quarters(canvas, corners).items():
+    rim_corners = [_point_on_ray(ray, len(fractions), length) for ray, length in enumerate(lengths)]
+    filled_lengths = [
+        length * fraction for length, fraction in zip(lengths, fractions, strict=True)
+    ]
+    filled_corners = [
+        _point_on_ray(ray, len(fractions), length) for ray, length in enumerate(filled_lengths)
+    ]
+    canvas.dots([*rim_corners, rim_corners[0]], Ink("·"))
+    for (column, row), quarters in _filled_quarters(canvas, filled_corners).items():
         canvas.set_cell(column, row, Ink(QUARTERS[quarters], 1, style))
-    for i, length in enumerate(lengths):
-        column, row = canvas.cell(*_point_on_ray(i, len(d), length + 2.5 / radius))
-        text = str(i + 1)
-        canvas.text(column - len(text) // 2, row, text, Ink("", 2))
+    for ray, length in enumerate(lengths):
+        column, row = canvas.cell(*_point_on_ray(ray, len(fractions), length + 2.5 / radius))
+        ray_number = str(ray + 1)
+        canvas.text(column - len(ray_number) // 2, row, ray_number, Ink("", 2))
     return canvas
 
 
 def _filled_quarters(canvas: Canvas, corners: Sequence[Point]) -> dict[tuple[int, int], int]:
     """Return which quarters of which cells lie in a polygon around the middle, or on its rays."""
-    cells: dict[tuple[int, int], int] = {}
+    quarters_of_cell: dict[tuple[int, int], int] = {}
 
-    def fill(x: int, y: int) -> None:
+    def fill_quarter(x: int, y: int) -> None:
         cell = x // 2, y // 2
-        cells[cell] = cells.get(cell, 0) | 1 << (x % 2 + 2 * (y % 2))
+        quarters_of_cell[cell] = quarters_of_cell.get(cell, 0) | 1 << (x % 2 + 2 * (y % 2))
 
-    # counted in quarters
-    middle, *vertices = [
+    # coordinates are counted in quarters from here on
+    center, *vertices = [
         (2 * column + 1, 2 * row + 1)
         for column, row in (canvas.place(*point) for point in ((0.0, 0.0), *corners))
     ]
@@ -455,17 +489,25 @@ def _filled_quarters(canvas: Canvas, corners: Sequence[Point]) -> dict[tuple[int
     for y in range(2 * canvas.rows):
         for x in range(2 * canvas.columns):
             crossings = [
-                a[0] + (b[0] - a[0]) * (y + 0.5 - a[1]) / (b[1] - a[1])
-                for a, b in sides
-                if (a[1] > y + 0.5) != (b[1] > y + 0.5)
+                side_start[0]
+                + (side_end[0] - side_start[0])
+                * (y + 0.5 - side_start[1])
+                / (side_end[1] - side_start[1])
+                for side_start, side_end in sides
+                if (side_start[1] > y + 0.5) != (side_end[1] > y + 0.5)
             ]
             if sum(crossing > x + 0.5 for crossing in crossings) % 2:
-                fill(x, y)
-    for end in vertices:
-        steps = ceil(max(abs(end[0] - middle[0]), abs(end[1] - middle[1]), 1))
-        for i in range(steps + 1):
-            fill(*(floor(m + (e - m) * i / steps) for m, e in zip(middle, end, strict=True)))
-    return cells
+                fill_quarter(x, y)
+    for vertex in vertices:
+        step_count = ceil(max(abs(vertex[0] - center[0]), abs(vertex[1] - center[1]), 1))
+        for i in range(step_count + 1):
+            fill_quarter(
+                *(
+                    floor(start + (stop - start) * i / step_count)
+                    for start, stop in zip(center, vertex, strict=True)
+                )
+            )
+    return quarters_of_cell
 
 
 def _point_on_ray(ray: int, rays: int, length: float) -> Point:

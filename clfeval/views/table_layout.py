@@ -20,11 +20,11 @@ from clfeval.pages.command_pages import page_of
 from clfeval.placeholders import ADD, END, OPTION, fill_for_shell
 from clfeval.records import dataclass, replace
 
-GATES = 50  # gates shown one by one
-FEW = 4  # models from which on they are not named
+MAX_GATES = 50  # gates shown one by one
+FEW_MODELS = 4  # models from which on they are not named
 INTERVAL = "% CI"
-EXPLAINED = 1000  # rows of a table looked through for undefined cells
-EXACT = ("cut", "p", "prevalence")  # kinds of numbers written with all digits that count
+MAX_EXPLAINED_ROWS = 1000  # rows of a table looked through for undefined cells
+EXACT_KINDS = ("cut", "p", "prevalence")  # kinds of numbers written with all digits that count
 BEST, EQUAL = "*", "≈"
 SIGNS = {BEST: "best", EQUAL: "not significantly different from it"}
 GATE_SIGNS: Mapping[GateState, str] = {
@@ -35,7 +35,10 @@ GATE_SIGNS: Mapping[GateState, str] = {
     "skipped": "⏭️",
 }
 RANKS = get_args(Rank)
-EVERYWHERE = {schema.ALL, schema.INTERVALS}  # names that apply to the tables of every command
+NAMES_OF_EVERY_COMMAND = {
+    schema.ALL,
+    schema.INTERVALS,
+}  # names that apply to the tables of every command
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +87,12 @@ class TextTable:
     @property
     def legend(self) -> list[str]:
         """The meanings of its columns and signs."""
-        signs = [f"{sign} {words}" for sign, words in SIGNS.items() if sign in self.signs]
-        first_line = "; ".join(filter(None, (", ".join(signs), self.independence)))
-        meanings = {column.name: column.words for column in self.columns}
-        lines = [f"{heading}: {words}" for heading, words in meanings.items() if words]
+        sign_meanings = [
+            f"{sign} {meaning}" for sign, meaning in SIGNS.items() if sign in self.signs
+        ]
+        first_line = "; ".join(filter(None, (", ".join(sign_meanings), self.independence)))
+        meaning_of_name = {column.name: column.words for column in self.columns}
+        lines = [f"{heading}: {meaning}" for heading, meaning in meaning_of_name.items() if meaning]
         return [first_line, *lines] if first_line else lines
 
 
@@ -128,7 +133,9 @@ def sort_tables(result: Document, names: Collection[str] = (), digits: int = DIG
     views.sort(key=lambda view: RANKS.index(view.rank))
     opened = [view for view in views if view.rank != "detail" or schema.ALL in names]
     folded = views[len(opened) :]
-    return PageTables(tuple(opened), tuple(folded), wide=not EVERYWHERE.isdisjoint(names))
+    return PageTables(
+        tuple(opened), tuple(folded), wide=not NAMES_OF_EVERY_COMMAND.isdisjoint(names)
+    )
 
 
 def _name_of(view: schema.TableView) -> str:
@@ -140,9 +147,9 @@ def more_table_names(result: Document, page: PageTables, names: Collection[str])
     """Return the names of further tables that can be requested."""
     if schema.ALL in names:
         return []
-    folded = map(_name_of, page.folded)
-    groups = (name for name in _group_names(result) if name not in names)
-    return [*dict.fromkeys((*folded, *groups))]
+    folded_names = map(_name_of, page.folded)
+    group_names = (name for name in _group_names(result) if name not in names)
+    return [*dict.fromkeys((*folded_names, *group_names))]
 
 
 def check_available(result: Document, names: Collection[str]) -> None:
@@ -150,26 +157,28 @@ def check_available(result: Document, names: Collection[str]) -> None:
     if {*names} <= {*result.tables, schema.ALL}:
         return
     page = page_of(result.command)
-    available = {*result.tables, *_group_names(result), *_plot_names(result), schema.ALL}
+    available_names = {*result.tables, *_group_names(result), *_plot_names(result), schema.ALL}
     views = (*baseline_tables(result, every=True), *page.views(result, DIGITS))
-    available.update(map(_name_of, views))
+    available_names.update(map(_name_of, views))
     for name in names:
-        if name not in available and name in page.pictures:
+        if name not in available_names and name in page.pictures:
             hint = f"{ADD} {OPTION}--save {name}.svg{END}"
             raise UsageError.new(f"'{name}' is a picture for a file", "unknown-table", hint=hint)
-        if name not in available:
-            message = f"no '{name}' in this result; there are {list_names(sorted(available), 40)}"
-            option = page.table(name).when.removesuffix("?")
+        if name not in available_names:
+            message = (
+                f"no '{name}' in this result; there are {list_names(sorted(available_names), 40)}"
+            )
+            needed_option = page.table(name).when.removesuffix("?")
             hint = "some need an option"
-            if option.isidentifier():
-                hint = f"it needs {OPTION}--{option.replace('_', '-')}{END}"
+            if needed_option.isidentifier():
+                hint = f"it needs {OPTION}--{needed_option.replace('_', '-')}{END}"
             raise UsageError.new(message, "unknown-table", hint=hint)
 
 
 def _group_names(result: Document) -> Iterator[str]:
     """Yield the names of groups that this result has: intervals, plots."""
-    first = next(iter(result.tables.values()), ())
-    if any(parts.format_interval(cell) for row in first[:1] for cell in row.values()):
+    first_table = next(iter(result.tables.values()), ())
+    if any(parts.format_interval(cell) for row in first_table[:1] for cell in row.values()):
         yield schema.INTERVALS
     if any(_plot_names(result)):
         yield schema.PLOTS
@@ -187,34 +196,36 @@ def layout_table(
 ) -> TextTable:
     """Return the laid out columns of a table, with intervals, if `wide` of all estimates."""
     page = page_of(result.command)
-    declared = {column.name: column for column in page.table(view.table).columns}
+    declared_columns = {column.name: column for column in page.table(view.table).columns}
     all_rows = result.tables.get(view.table, ()) if view.rows is None else view.rows
     rows = all_rows[: view.most]
     signs = _row_signs(view, result, rows)
     columns: list[TextColumn] = []
     fixed_columns = 0
-    for heading, source in _headings_and_sources(view, declared, rows):
-        values = _values_of_column(source, rows, page.all_rows_name)
-        declared_column = declared.get(source) if isinstance(source, str) else None
-        column = _text_column(view, heading, declared_column, values, digits)
-        key = source if isinstance(source, str) else column.name
-        columns.append(replace(column, words=_meaning(view, result, key)))
+    for heading, source in _headings_and_sources(view, declared_columns, rows):
+        cells = _values_of_column(source, rows, page.all_rows_name)
+        declared_column = declared_columns.get(source) if isinstance(source, str) else None
+        column = _text_column(view, heading, declared_column, cells, digits)
+        meaning_key = source if isinstance(source, str) else column.name
+        columns.append(replace(column, words=_meaning(view, result, meaning_key)))
         if len(columns) == 1 and signs:
             columns.append(TextColumn("", signs, numeric=False))
         if wide or view.lead in ("", source):
-            columns += _interval_columns(view, result, values, digits)
+            columns += _interval_columns(view, result, cells, digits)
         if source == view.lead or view.keep_columns:
             fixed_columns = len(columns)
-    rows_left = (len(all_rows) if view.total is None else view.total) - len(rows)
+    omitted_count = (len(all_rows) if view.total is None else view.total) - len(rows)
     has_intervals = any(column.heading.endswith(INTERVAL) for column in columns)
     return TextTable(
         fill_for_caller(result, view.title),
         tuple(columns),
-        fill_for_caller(result, _closing_note(view, rows_left)),
-        view.rank != "detail" and bool(view.lead) and not wide,
-        fixed_columns,
-        signs,
-        parts.independence_note(result) if has_intervals and view.rank == "main" else "",
+        fill_for_caller(result, _closing_note(view, omitted_count)),
+        main=view.rank != "detail" and bool(view.lead) and not wide,
+        fixed_columns=fixed_columns,
+        signs=signs,
+        independence=(
+            parts.independence_note(result) if has_intervals and view.rank == "main" else ""
+        ),
     )
 
 
@@ -227,75 +238,77 @@ def _values_of_column(source: schema.Source, rows: Sequence[Row], all_rows_name:
 
 def _meaning(view: schema.TableView, result: Document, key: str) -> str:
     """Return the meaning of a column in this result or, if it is in the legend, the glossary."""
-    words = ""
+    meaning = ""
     if key in view.words:
-        words = view.words[key]
+        meaning = view.words[key]
     elif key in view.legend:
-        words = page_of(result.command).meaning(key, view.table)
-    return fill_for_caller(result, words)
+        meaning = page_of(result.command).meaning(key, view.table)
+    return fill_for_caller(result, meaning)
 
 
 def _interval_columns(
     view: schema.TableView, result: Document, values: Sequence[Cell], digits: int
 ) -> list[TextColumn]:
     """Return the column of the intervals of values; none where no value has an interval."""
-    write = view.write or format_number
-    intervals = tuple(parts.format_interval(value, digits, write) for value in values)
-    if not any(intervals):
+    format_value = view.write or format_number
+    interval_texts = tuple(parts.format_interval(value, digits, format_value) for value in values)
+    if not any(interval_texts):
         return []
-    level = f"{result.parameters['level'] * 100:g}{INTERVAL}"
-    return [TextColumn(view.interval_heading or level, intervals, numeric=True)]
+    default_heading = f"{result.parameters['level'] * 100:g}{INTERVAL}"
+    return [TextColumn(view.interval_heading or default_heading, interval_texts, numeric=True)]
 
 
 def _text_column(
     view: schema.TableView,
     heading: str,
-    column: schema.Column | None,
+    declared_column: schema.Column | None,
     values: Sequence[Cell],
     digits: int,
 ) -> TextColumn:
-    """Return a column as text, without its meaning; column: None where none is declared."""
-    if column is not None and column.kind.rstrip("?") in EXACT:
-        texts = tuple(map(parts.format_exact, values))
+    """Return a column as text, without its meaning; declared_column: None where none is."""
+    if declared_column is not None and declared_column.kind.rstrip("?") in EXACT_KINDS:
+        cell_texts = tuple(map(parts.format_exact, values))
     else:
-        write = view.write or format_number
-        texts = tuple(parts.format_cell(value, digits, write) for value in values)
-    numeric = heading in view.right or not any(isinstance(value, (str, list)) for value in values)
-    is_threshold = column is not None and column.kind == "cut"
-    return TextColumn(heading.strip(), texts, numeric, cut=is_threshold)
+        format_value = view.write or format_number
+        cell_texts = tuple(parts.format_cell(value, digits, format_value) for value in values)
+    is_numeric = heading in view.right or not any(
+        isinstance(value, (str, list)) for value in values
+    )
+    is_threshold = declared_column is not None and declared_column.kind == "cut"
+    return TextColumn(heading.strip(), cell_texts, is_numeric, cut=is_threshold)
 
 
-def _closing_note(view: schema.TableView, rows_left: int) -> str:
+def _closing_note(view: schema.TableView, omitted_count: int) -> str:
     """Return the note below a table, first how many rows are left and how to get them."""
     notes = [view.note]
-    if rows_left > 0:
+    if omitted_count > 0:
         default_hint = f"{OPTION}--format csv --show {view.table}{END}"
         hint = default_hint if view.rest_hint is None else view.rest_hint
         request = f": {ADD} {hint}" if hint else " not shown"
-        notes.insert(0, f"{format_count(rows_left, 'more row')}{request}")
+        notes.insert(0, f"{format_count(omitted_count, 'more row')}{request}")
     return "; ".join(filter(None, notes))
 
 
 def _row_signs(view: schema.TableView, result: Document, rows: Sequence[Row]) -> tuple[str, ...]:
     """Return the signs of the models that the answer names as the best or as tied with it."""
     if view.places is not None:
-        signs_of_places = tuple(
-            {"best": BEST, "equal": EQUAL, "": ""}[sign] for sign in view.places
-        )
-        return signs_of_places if any(signs_of_places) else ()
+        place_signs = tuple({"best": BEST, "equal": EQUAL, "": ""}[sign] for sign in view.places)
+        return place_signs if any(place_signs) else ()
     if view.rank != "main" or not result.answer:
         return ()
     sign_of_model: dict[str, str] = {}
     for sentence in result.answer:
         if sentence.code == "not-significantly-different":
             sign_of_model |= dict.fromkeys(sentence.models, EQUAL)
-    on_models = [sentence for sentence in result.answer if sentence.code not in schema.GATE_CODES]
-    if on_models:
-        sign_of_model |= dict.fromkeys(on_models[0].models, BEST)
+    model_sentences = [
+        sentence for sentence in result.answer if sentence.code not in schema.GATE_CODES
+    ]
+    if model_sentences:
+        sign_of_model |= dict.fromkeys(model_sentences[0].models, BEST)
     sources = view.columns.split() if isinstance(view.columns, str) else view.columns.values()
     first_column = next(source for source in sources if isinstance(source, str))
-    signs = tuple(sign_of_model.get(str(row.get(first_column)), "") for row in rows)
-    return signs if any(signs) else ()
+    signs_of_rows = tuple(sign_of_model.get(str(row.get(first_column)), "") for row in rows)
+    return signs_of_rows if any(signs_of_rows) else ()
 
 
 def _headings_and_sources(
@@ -315,12 +328,12 @@ def _headings_and_sources(
 def visible_notes(result: Document, opened: Sequence[schema.TableView]) -> list[str]:
     """Return the notes, without those on tables that are not open."""
     parts_by_warning = page_of(result.command).parts_by_warning
-    names = set(map(_name_of, opened))
+    opened_names = set(map(_name_of, opened))
     return [
         warning.message
         for warning in result.warnings
         if warning.code not in parts_by_warning
-        or not names.isdisjoint(parts_by_warning[warning.code])
+        or not opened_names.isdisjoint(parts_by_warning[warning.code])
     ]
 
 
@@ -331,22 +344,22 @@ def other_results(
     messages = {warning.message for warning in result.warnings}
     for command, document in result.methods.items():
         warnings = tuple(note for note in document.warnings if note.message not in messages)
-        yield command, replace(document, warnings=warnings), EVERYWHERE & {*names}
+        yield command, replace(document, warnings=warnings), NAMES_OF_EVERY_COMMAND & {*names}
 
 
 def gates_to_show(result: Document) -> tuple[list[Gate], str]:
     """Return the gates to show, missed ones first, and a note on those left out."""
-    of_runs = result.command == schema.SUITE
-    gates = [gate for gate in result.gates if gate.state != "met" or not of_runs]
+    is_batch = result.command == schema.SUITE
+    gates = [gate for gate in result.gates if gate.state != "met" or not is_batch]
     gates.sort(key=lambda gate: not gate.failed)
-    if len(gates) <= GATES:
+    if len(gates) <= MAX_GATES:
         return gates, ""
     missed_gates = [gate for gate in result.gates if not gate.passed]
-    not_shown = len(missed_gates) - GATES
-    met = len(result.gates) - len(missed_gates)
-    missed_note = f"{not_shown:,} more missed, " if not_shown > 0 else ""
-    note = f"{missed_note}{met:,} gates met; for all, {ADD} {OPTION}--format json{END}"
-    return missed_gates[:GATES], fill_for_caller(result, note)
+    not_shown_count = len(missed_gates) - MAX_GATES
+    met_count = len(result.gates) - len(missed_gates)
+    missed_note = f"{not_shown_count:,} more missed, " if not_shown_count > 0 else ""
+    note = f"{missed_note}{met_count:,} gates met; for all, {ADD} {OPTION}--format json{END}"
+    return missed_gates[:MAX_GATES], fill_for_caller(result, note)
 
 
 # reason -> title of a column -> models whose cells it explains; None: not of one model
@@ -358,13 +371,13 @@ def undefined_reasons(result: Document, views: Sequence[schema.TableView]) -> li
     cells_of_reason: UndefinedCells = {}
     for name in ("models", "pairs", "ranges", "agreement", "thresholds"):
         # a reason given for the first table is not repeated
-        explained = {*parts.INFINITE, *cells_of_reason}
+        explained_reasons = {*parts.INFINITE, *cells_of_reason}
         for view in views:
             if view.table == name:
-                _add_undefined_cells(result, view, explained, cells_of_reason)
-    several = len(cells_of_reason) > 1
+                _add_undefined_cells(result, view, explained_reasons, cells_of_reason)
+    has_several = len(cells_of_reason) > 1
     sentences = (
-        _undefined_sentence(reason, models_of_title, several=several)
+        _undefined_sentence(reason, models_of_title, has_several=has_several)
         for reason, models_of_title in cells_of_reason.items()
     )
     return [fill_for_caller(result, sentence) for sentence in sentences]
@@ -373,18 +386,22 @@ def undefined_reasons(result: Document, views: Sequence[schema.TableView]) -> li
 def _add_undefined_cells(
     result: Document,
     view: schema.TableView,
-    explained: Collection[str],
+    explained_reasons: Collection[str],
     cells_of_reason: UndefinedCells,
 ) -> None:
     """Add the undefined cells of a table, without those of reasons that are explained."""
     columns, rows = _explained_part(result, view)
     rows = (row for row in rows if row.get("population") != "sweep")
-    for row in islice(rows, EXPLAINED):
+    for row in islice(rows, MAX_EXPLAINED_ROWS):
         for column, cell in row.items():
             if not isinstance(cell, Estimate) or cell.value is not None:
                 continue
             reason = cell.reason
-            if reason and reason not in explained and (columns is None or column in columns):
+            if (
+                reason
+                and reason not in explained_reasons
+                and (columns is None or column in columns)
+            ):
                 title = _column_title(result, column, view.table)
                 has_model = view.table == "models" and not row.get("slice")
                 models = cells_of_reason.setdefault(reason, {}).setdefault(title, set())
@@ -411,20 +428,22 @@ def _column_title(result: Document, column: str, table: str) -> str:
 
 
 def _undefined_sentence(
-    reason: str, models_of_title: Mapping[str, set[Cell]], *, several: bool
+    reason: str, models_of_title: Mapping[str, set[Cell]], *, has_several: bool
 ) -> str:
-    """Return why columns are undefined; several: whether other columns have other reasons."""
-    words = parts.REASONS.get(reason, reason.replace("_", " "))
-    models, *others = models_of_title.values()
-    same_models = None not in models and all(models == names_of_title for names_of_title in others)
-    names = ""
-    if same_models and len(models) < FEW:
-        names = f" for {join_names(sorted(map(str, models)))}"
+    """Return why columns are undefined; has_several: whether other columns have other reasons."""
+    reason_text = parts.REASONS.get(reason, reason.replace("_", " "))
+    first_models, *other_models = models_of_title.values()
+    same_models = None not in first_models and all(
+        first_models == models_of_column for models_of_column in other_models
+    )
+    names_clause = ""
+    if same_models and len(first_models) < FEW_MODELS:
+        names_clause = f" for {join_names(sorted(map(str, first_models)))}"
     verb = "is" if len(models_of_title) == 1 else "are"
-    titles = ""
-    if several or not names:
-        titles = f"{join_words([*models_of_title], most=len(models_of_title))} {verb} "
-    return f"{parts.ABSENT} {titles}undefined{names}: {words}"
+    titles_clause = ""
+    if has_several or not names_clause:
+        titles_clause = f"{join_words([*models_of_title], most=len(models_of_title))} {verb} "
+    return f"{parts.ABSENT} {titles_clause}undefined{names_clause}: {reason_text}"
 
 
 def baseline_tables(result: Document, *, every: bool) -> list[schema.TableView]:
@@ -432,13 +451,19 @@ def baseline_tables(result: Document, *, every: bool) -> list[schema.TableView]:
 
     every: all of them, else the first.
     """
-    changes = schema.comparison_rows(result, schema.BASELINE)
-    if not changes:
+    change_rows = schema.comparison_rows(result, schema.BASELINE)
+    if not change_rows:
         return []
-    limited = {gate.measure for gate in result.gates}
-    rows = [row for row in changes if row["p_adjusted"] is not None or row["measure"] in limited]
-    paired = {bool(row["paired"]) for row in rows}
-    pairing = "" if False not in paired else " or, where not paired, on independent samples"
+    limited_measures = {gate.measure for gate in result.gates}
+    tested_rows = [
+        row
+        for row in change_rows
+        if row["p_adjusted"] is not None or row["measure"] in limited_measures
+    ]
+    paired_flags = {bool(row["paired"]) for row in tested_rows}
+    pairing_clause = (
+        "" if False not in paired_flags else " or, where not paired, on independent samples"
+    )
     views = [
         schema.TableView(
             "comparisons",
@@ -452,17 +477,19 @@ def baseline_tables(result: Document, *, every: bool) -> list[schema.TableView]:
                 "p, adjusted": "p_adjusted",
                 "verdict": "verdict",
             },
-            rows or changes,
+            tested_rows or change_rows,
             None if every else 15,
             "p: adjusted (Benjamini-Hochberg) over these measures and models; –: not adjusted",
             rank="asked",
             lead="difference",
             keep_columns=True,
             name=schema.BASELINE,
-            total=len(changes),
+            total=len(change_rows),
             rest_hint=f"{OPTION}--show baseline{END}; all measures: "
             f"{OPTION}--format csv --show comparisons{END}",
-            words={"change": f"new - old, on the same rows{pairing}"} if True in paired else {},
+            words={"change": f"new - old, on the same rows{pairing_clause}"}
+            if True in paired_flags
+            else {},
         )
     ]
     if result.tables.get(schema.CHANGES):

@@ -42,7 +42,7 @@ def test_rows_that_contradict_each_other_are_refused(case: str) -> None:
     assert told(content, **options) == expected
 
 
-@pytest.mark.parametrize("cell", ["-2", "1.5"])
+@pytest.mark.parametrize("cell", ["-2", "1.5", "²"])
 def test_counts_must_be_counts(cell: str) -> None:
     assert places(f"{COUNTS}a,1,{cell},3,4\n") == "2:fp bad-count"
 

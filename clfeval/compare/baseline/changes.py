@@ -44,10 +44,13 @@ from clfeval.pages.schema import CHANGES, COMPARISONS
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field, replace
 
-CODE, ROWS_CODE = "baseline", "baseline-rows"
+CHANGE_CODE, ROWS_CODE = "baseline", "baseline-rows"
 SIGNIFICANT = (WORSE, BETTER, CHANGED)
-SPELT_OUT, SPELT_OUT_TOO = 3, 1  # measures with their values, of the first kind, of others
-MODELS = 2  # with their own sentence
+MAX_FIRST_MEASURES, MAX_OTHER_MEASURES = (
+    3,
+    1,
+)  # measures with their values, of the first kind, of others
+MAX_MODELS = 2  # with their own sentence
 
 
 def sentence_title(metric: str) -> str:
@@ -69,87 +72,105 @@ def change_answers(
     rows. lead: the measure named where it did not change. not_excluded: the clause on the harm that
     intervals do not exclude where no measure changed.
     """
-    tested = [row for row in rows if row["p_adjusted"] is not None]
-    start = f"Compared with {name}{rows_phrase}"
-    differences = [as_estimate(row["difference"]).value for row in rows]
-    if not tested:
+    tested_rows = [row for row in rows if row["p_adjusted"] is not None]
+    opening = f"Compared with {name}{rows_phrase}"
+    difference_values = [as_estimate(row["difference"]).value for row in rows]
+    if not tested_rows:
         reason = (
             f"no model has a value in both; {OPTION}--join{END} compares models of several files"
         )
-        if any(difference is not None for difference in differences):
+        if any(difference is not None for difference in difference_values):
             reason = "no intervals were computed"
-        yield Answer(CODE, f"{start}, nothing is tested: {reason}.")
+        yield Answer(CHANGE_CODE, f"{opening}, nothing is tested: {reason}.")
         return
-    models = [*dict.fromkeys(row["model"] for row in tested)]
-    significant = [row for row in tested if row["verdict"] in SIGNIFICANT]
-    changed = [*dict.fromkeys(row["model"] for row in significant)]
-    if not changed:
+    models = [*dict.fromkeys(row["model"] for row in tested_rows)]
+    significant_rows = [row for row in tested_rows if row["verdict"] in SIGNIFICANT]
+    changed_models = [*dict.fromkeys(row["model"] for row in significant_rows)]
+    if not changed_models:
         subject = join_names(models) if len(models) < 3 else f"{len(models)} models"
-        text = f"all measures of {subject} are identical"
-        if any(differences):
-            tests = format_count(len(tested), "adjusted test")
-            text = f"no measure of {subject} changed significantly ({tests})"
-            text += f"; a {not_excluded}" if not_excluded else ""
-        yield Answer(CODE, f"{start}, {text}.", (), lead)
+        outcome = f"all measures of {subject} are identical"
+        if any(difference_values):
+            tests_text = format_count(len(tested_rows), "adjusted test")
+            outcome = f"no measure of {subject} changed significantly ({tests_text})"
+            outcome += f"; a {not_excluded}" if not_excluded else ""
+        yield Answer(CHANGE_CODE, f"{opening}, {outcome}.", measure=lead)
         return
-    for i, model in enumerate(changed[:MODELS]):
-        model_rows = [row for row in tested if row["model"] == model]
-        subject = quote_if_ambiguous(model) if i else f"{start}, {quote_if_ambiguous(model)}"
+    for index, model in enumerate(changed_models[:MAX_MODELS]):
+        model_rows = [row for row in tested_rows if row["model"] == model]
+        subject = quote_if_ambiguous(model) if index else f"{opening}, {quote_if_ambiguous(model)}"
         yield _model_answer(model_rows, subject, lead)
-    yield from _further_models(changed[MODELS:], [m for m in models if m not in changed])
+    yield from _further_models(
+        changed_models[MAX_MODELS:],
+        [unchanged_model for unchanged_model in models if unchanged_model not in changed_models],
+    )
 
 
-def _further_models(changed: Sequence[str], unchanged: Sequence[str]) -> Iterator[Answer]:
+def _further_models(
+    changed_models: Sequence[str], unchanged_models: Sequence[str]
+) -> Iterator[Answer]:
     """Yield the sentence on models without a sentence of their own, if there are any."""
-    parts = [f"{join_names(changed)} also changed significantly"] if changed else []
-    if unchanged:
-        parts.append(f"{join_names(unchanged)} did not change significantly in any measure")
-    if parts:
-        yield Answer(CODE, f"{'; '.join(parts)}.", tuple(changed))
+    clauses = [f"{join_names(changed_models)} also changed significantly"] if changed_models else []
+    if unchanged_models:
+        clauses.append(
+            f"{join_names(unchanged_models)} did not change significantly in any measure"
+        )
+    if clauses:
+        yield Answer(CHANGE_CODE, f"{'; '.join(clauses)}.", tuple(changed_models))
 
 
-def _model_answer(rows: Sequence[Row], start: str, lead: str | None) -> Answer:
+def _model_answer(rows: Sequence[Row], opening: str, lead_measure: str | None) -> Answer:
     """Return the sentence on the measures by which a model changed, the largest changes first."""
-    first = next(rows for rows in _rows_by_verdict(rows).values())
-    d = as_estimate(first[0]["difference"])
+    first_rows = next(iter(_rows_by_verdict(rows).values()))
+    difference = as_estimate(first_rows[0]["difference"])
     return Answer(
-        CODE,
-        _model_text(rows, start, lead, SPELT_OUT),
+        CHANGE_CODE,
+        _model_text(rows, opening, lead_measure, MAX_FIRST_MEASURES),
         (rows[0]["model"],),
-        first[0]["measure"],
-        d.value,
-        d.low,
-        d.high,
-        brief=_model_text(rows, start, lead, SPELT_OUT_TOO),
-        harm=first[0]["verdict"] == WORSE,
+        first_rows[0]["measure"],
+        difference.value,
+        difference.low,
+        difference.high,
+        brief=_model_text(rows, opening, lead_measure, MAX_OTHER_MEASURES),
+        harm=first_rows[0]["verdict"] == WORSE,
     )
 
 
 def _rows_by_verdict(rows: Sequence[Row]) -> dict[str, list[Row]]:
     """Return the significant changes by their verdict, those for the worse first."""
-    by_verdict = {kind: [row for row in rows if row["verdict"] == kind] for kind in SIGNIFICANT}
-    return {kind: changes for kind, changes in by_verdict.items() if changes}
+    rows_of_verdict = {
+        verdict: [row for row in rows if row["verdict"] == verdict] for verdict in SIGNIFICANT
+    }
+    return {
+        verdict: verdict_rows for verdict, verdict_rows in rows_of_verdict.items() if verdict_rows
+    }
 
 
-def _model_text(rows: Sequence[Row], start: str, lead: str | None, most: int) -> str:
-    """Return the text on changes of a model; most: so many of the first verdict with values."""
+def _model_text(
+    rows: Sequence[Row], opening: str, lead_measure: str | None, max_measures: int
+) -> str:
+    """Return the text on changes of a model.
+
+    max_measures: how many measures of the first verdict are named with their values.
+    """
     clauses: list[str] = []
     for verdict, verdict_rows in _rows_by_verdict(rows).items():
         measures: list[str] = []
-        for row in verdict_rows[:most]:
-            old = format_number(as_estimate(row["old"]).value or 0.0)
-            new = format_number(as_estimate(row["new"]).value or 0.0)
-            p = format_p_value(cell_number(row["p_adjusted"]))
-            measures.append(f"{sentence_title(str(row['measure']))} ({new}, was {old}, {p})")
-        if len(verdict_rows) > most:
-            measures.append(format_count(len(verdict_rows) - most, "more measure"))
+        for row in verdict_rows[:max_measures]:
+            old_text = format_number(as_estimate(row["old"]).value or 0.0)
+            new_text = format_number(as_estimate(row["new"]).value or 0.0)
+            p_text = format_p_value(cell_number(row["p_adjusted"]))
+            measures.append(
+                f"{sentence_title(str(row['measure']))} ({new_text}, was {old_text}, {p_text})"
+            )
+        if len(verdict_rows) > max_measures:
+            measures.append(format_count(len(verdict_rows) - max_measures, "more measure"))
         clauses.append(f"{verdict} in {join_words(measures)}")
-        most = SPELT_OUT_TOO
-    clauses[0] = f"{start} is significantly {clauses[0]}"
+        max_measures = MAX_OTHER_MEASURES  # for each further verdict
+    clauses[0] = f"{opening} is significantly {clauses[0]}"
     clauses += [
         f"{sentence_title(str(row['measure']))} did not change significantly"
         for row in rows
-        if row["measure"] == lead and row["verdict"] not in SIGNIFICANT
+        if row["measure"] == lead_measure and row["verdict"] not in SIGNIFICANT
     ]
     return f"{'; '.join(clauses)}."
 
@@ -168,53 +189,62 @@ def rows_answer(
     if sentences:
         yield Answer("baseline-choice", " ".join(f"{sentence}." for sentence in sentences))
     facts = []
-    sizes = [format_rows(count) for count in counts if isinstance(count, (int, float))]
-    if len(sizes) == 2:
-        text = "as before" if sizes[0] == sizes[1] else f"was {sizes[0]}"
-        facts.append(f"{sizes[1]} rows ({text})")
+    count_texts = [format_rows(count) for count in counts if isinstance(count, (int, float))]
+    if len(count_texts) == 2:
+        change_text = "as before" if count_texts[0] == count_texts[1] else f"was {count_texts[0]}"
+        facts.append(f"{count_texts[1]} rows ({change_text})")
     facts += [
         _format_change(title, change, level)
         for title, change in changes.items()
         if change.difference.value is not None
     ]
-    parts = [f"The table has {join_words(facts)}"] if facts else []
-    parts += _class_changes(*classes)
-    if parts:
+    clauses = [f"The table has {join_words(facts)}"] if facts else []
+    clauses += _class_changes(*classes)
+    if clauses:
         title, change = next(iter(changes.items()))
-        d = change.difference
-        yield Answer(ROWS_CODE, f"{'; '.join(parts)}.", (), title, d.value, d.low, d.high)
+        difference = change.difference
+        yield Answer(
+            ROWS_CODE,
+            f"{'; '.join(clauses)}.",
+            measure=title,
+            value=difference.value,
+            low=difference.low,
+            high=difference.high,
+        )
 
 
 def _format_change(title: str, change: Change, level: float) -> str:
     """Write a value with the earlier one and the interval of the change."""
-    d = change.difference
-    old, new = (format_number(value.value or 0.0) for value in (change.old, change.new))
-    if not d.value:
-        return f"{title} {new} (as before)"
-    interval = ""
-    if d.low is not None and d.high is not None:
-        low = format_number(d.low)
-        high = format_number(d.high)
-        interval = f", {100 * level:g}% CI of the change {low} to {high}"
-        interval = ", not significant" if d.low <= 0 <= d.high else interval
-    return f"{title} {new} (was {old}{interval})"
+    difference = change.difference
+    old_text, new_text = (format_number(value.value or 0.0) for value in (change.old, change.new))
+    if not difference.value:
+        return f"{title} {new_text} (as before)"
+    interval_clause = ""
+    if difference.low is not None and difference.high is not None:
+        low_text = format_number(difference.low)
+        high_text = format_number(difference.high)
+        interval_clause = f", {100 * level:g}% CI of the change {low_text} to {high_text}"
+        interval_clause = (
+            ", not significant" if difference.low <= 0 <= difference.high else interval_clause
+        )
+    return f"{title} {new_text} (was {old_text}{interval_clause})"
 
 
 def _class_changes(old: Sequence[str], new: Sequence[str]) -> list[str]:
     """Return the phrases on classes that are new, and on those that are missing."""
     phrases = []
-    for classes, compared, word in ((new, old, "new"), (old, new, "missing")):
-        names = [name for name in classes if name not in compared]
-        if old and new and names:
-            verb = "class {} is" if len(names) == 1 else "classes {} are"
-            phrases.append(f"{verb.format(join_names(names))} {word}")
+    for classes, other_classes, description in ((new, old, "new"), (old, new, "missing")):
+        unshared_names = [name for name in classes if name not in other_classes]
+        if old and new and unshared_names:
+            verb = "class {} is" if len(unshared_names) == 1 else "classes {} are"
+            phrases.append(f"{verb.format(join_names(unshared_names))} {description}")
     return phrases
 
 
 LEVEL = 0.95  # default of results without one
 # by the share of positives
 UNMOVED = ("roc_auc", "sensitivity", "specificity", "balanced_accuracy", "calibration_slope")
-NOT_THERE = Estimate(None, reason="not_in_baseline")
+NOT_IN_BASELINE = Estimate(None, reason="not_in_baseline")
 ChangeKey = tuple[str, str]  # model and measure
 
 
@@ -276,28 +306,34 @@ class Baseline:
             **fields,
         )
 
-    def change(self, label: str, metric: str, now: Cell, part: str | None = None) -> Change:
-        """Return the change of a value from the baseline; part: of a slice."""
-        row = read.rows_by_label(self.earlier, part).get(self.names.get(label, label), EMPTY_ROW)
-        return self._change((label, metric, part), row, now)
+    def change(self, model: str, metric: str, new: Cell, slice_name: str | None = None) -> Change:
+        """Return the change of a value from the baseline; slice_name: None for the whole table."""
+        row = read.rows_by_label(self.earlier, slice_name).get(
+            self.names.get(model, model), EMPTY_ROW
+        )
+        return self._change((model, metric, slice_name), row, new)
 
-    def _change(self, key: tuple[str, str, str | None], row: Row, now: Cell) -> Change:
+    def _change(self, key: tuple[str, str, str | None], row: Row, new: Cell) -> Change:
         if key in self.shared:
             return self.shared[key]
         metric = key[1]
         old = next((row[name] for name in equivalent_names(metric) if name in row), row.get(metric))
-        old = NOT_THERE if old is None else old
+        old = NOT_IN_BASELINE if old is None else old
         bound = self.bounds.get(key, 0.0)
-        return change_of_independent(old, now, level=self.level, bound=bound)
+        return change_of_independent(old, new, level=self.level, bound=bound)
 
     def missing_models(
-        self, metric: str, model: str | None, part: str | None, present: Collection[str]
+        self,
+        metric: str,
+        model: str | None,
+        slice_name: str | None,
+        present_models: Collection[str],
     ) -> list[str]:
-        """Return the baseline's models with a measure that match a pattern, except `present`."""
-        former_names = {self.names.get(label, label) for label in present}
+        """Return the baseline's models with a measure that match a pattern, but no present ones."""
+        former_names = {self.names.get(label, label) for label in present_models}
         return [
             label
-            for label, row in read.rows_by_label(self.earlier, part).items()
+            for label, row in read.rows_by_label(self.earlier, slice_name).items()
             if label not in former_names
             and not {*row}.isdisjoint(equivalent_names(metric))
             and (model is None or fnmatchcase(read.subject_name(row), model))
@@ -312,11 +348,13 @@ class Baseline:
         if self.changes:
             tables[CHANGES] = self.changes
         answers = sorted(result.answer, key=lambda answer: answer.code != "best")
-        lead = next((answer.measure for answer in answers if answer.measure is not None), None)
+        lead_measure = next(
+            (answer.measure for answer in answers if answer.measure is not None), None
+        )
         models = [model for answer in answers for model in answer.models if model in new_rows]
         leader = next(iter([*models, *new_rows]), "")
-        old = old_rows.get(self.names.get(leader, leader), EMPTY_ROW)
-        changes = self._changes_of_rows(result, leader, old, new_rows.get(leader, EMPTY_ROW))
+        old_row = old_rows.get(self.names.get(leader, leader), EMPTY_ROW)
+        changes = self._changes_of_rows(result, leader, old_row, new_rows.get(leader, EMPTY_ROW))
         if changes["prevalence"].significant(self.level):  # what depends on it comes later
             rows = sorted(rows, key=lambda row: row["measure"] not in UNMOVED)
         sentences = [self.choice] if self.choice else []
@@ -330,8 +368,8 @@ class Baseline:
                 rows,
                 self.name,
                 self.rows_phrase,
-                lead,
-                self._not_excluded(rows, lead, result.command),
+                lead_measure,
+                self._not_excluded(rows, lead_measure, result.command),
             ),
             *rows_answer(sentences, counts, changes, classes, self.level),
             *result.answer,
@@ -339,94 +377,112 @@ class Baseline:
         warnings = tuple(dict.fromkeys((*result.warnings, *self.notes)))
         return replace(result, tables=tables, answer=answer, warnings=warnings)
 
-    def _not_excluded(self, rows: Sequence[Row], lead: str | None, command: str) -> str:
+    def _not_excluded(self, rows: Sequence[Row], lead_measure: str | None, command: str) -> str:
         """Return the clause on the largest harm by the leading measure that is not excluded."""
-        tested = [row for row in rows if row["measure"] == lead and row["p_adjusted"] is not None]
-        best = read.better_direction(command, lead or "")
-        harm = LargestHarm.from_differences(tested, best, self.level)
-        return "" if harm is None else harm.sentence(sentence_title(lead or ""))
+        tested_rows = [
+            row for row in rows if row["measure"] == lead_measure and row["p_adjusted"] is not None
+        ]
+        direction = read.better_direction(command, lead_measure or "")
+        harm = LargestHarm.from_differences(tested_rows, direction, self.level)
+        return "" if harm is None else harm.sentence(sentence_title(lead_measure or ""))
 
     def _changes_of_rows(
-        self, result: Document, leader: str, old: Row, new: Row
+        self, result: Document, leader: str, old_row: Row, new_row: Row
     ) -> dict[str, Change]:
         """Return the changes of the prevalence, and of the mean score of the leading model."""
         prevalence = self.shared.get((leader, "prevalence", None))
         if prevalence is None:
-            prevalences = (_prevalence(self.earlier, old), _prevalence(result, new))
+            prevalences = (_prevalence(self.earlier, old_row), _prevalence(result, new_row))
             prevalence = change_of_independent(*prevalences, level=self.level)
-        mean = self._mean_score_change(result, leader, old, new)
-        return {"prevalence": prevalence, f"mean score of {quote_if_ambiguous(leader)}": mean}
+        mean_score = self._mean_score_change(result, leader, old_row, new_row)
+        return {"prevalence": prevalence, f"mean score of {quote_if_ambiguous(leader)}": mean_score}
 
-    def _mean_score_change(self, result: Document, leader: str, old: Row, new: Row) -> Change:
+    def _mean_score_change(
+        self, result: Document, leader: str, old_row: Row, new_row: Row
+    ) -> Change:
         """Return the change of the mean score of all rows, also where changes are paired."""
-        change = self._change((leader, "mean_score", None), old, new.get("mean_score"))
+        change = self._change((leader, "mean_score", None), old_row, new_row.get("mean_score"))
         if not change.paired or change.rows is None:
             return change
         sizes = [float(document.summary["rows"]) for document in (self.earlier, result)]
         if sizes == [change.rows, change.rows]:
             return change
-        share = min(1.0, change.rows / math.sqrt(math.prod(sizes)))
-        correlation = shared_correlation(change, share)
+        shared_fraction = min(1.0, change.rows / math.sqrt(math.prod(sizes)))
+        correlation = shared_correlation(change, shared_fraction)
         return change_of_independent(
-            old.get("mean_score"), new.get("mean_score"), level=self.level, rho=correlation
+            old_row.get("mean_score"), new_row.get("mean_score"), level=self.level, rho=correlation
         )
 
     def _rows(self, old_rows: read.Labelled, new_rows: read.Labelled, command: str) -> list[Row]:
         """Return a row for each measure of each model, old and new, the worst change first."""
         former_names = {self.names.get(model, model) for model in new_rows}
-        removed = [model for model in old_rows if model not in former_names]
+        removed_models = [model for model in old_rows if model not in former_names]
         changes: dict[ChangeKey, Change] = {}
-        for model in (*new_rows, *removed):
-            old = old_rows.get(self.names.get(model, model), EMPTY_ROW)
-            new = new_rows.get(model, EMPTY_ROW)
-            for name in dict.fromkeys((*new, *old)):
-                if isinstance(old.get(name), Estimate) or isinstance(new.get(name), Estimate):
-                    changes[model, name] = self._change((model, name, None), old, new.get(name))
+        for model in (*new_rows, *removed_models):
+            old_row = old_rows.get(self.names.get(model, model), EMPTY_ROW)
+            new_row = new_rows.get(model, EMPTY_ROW)
+            for name in dict.fromkeys((*new_row, *old_row)):
+                if isinstance(old_row.get(name), Estimate) or isinstance(
+                    new_row.get(name), Estimate
+                ):
+                    changes[model, name] = self._change(
+                        (model, name, None), old_row, new_row.get(name)
+                    )
         return change_rows("baseline", changes, command, lambda _: (self.name, self.level))
 
 
 def _renamed_models(old_rows: read.Labelled, new_rows: read.Labelled) -> dict[str, str]:
     """Return the former names of new models that have the numbers of one missing model."""
-    missing = [label for label in old_rows if label not in new_rows]
-    names: dict[str, str] = {}
-    for label in new_rows:
-        if label in old_rows:
+    missing_labels = [label for label in old_rows if label not in new_rows]
+    old_name_of_model: dict[str, str] = {}
+    for new_label in new_rows:
+        if new_label in old_rows:
             continue
-        identical = [old for old in missing if _identical_measures(old_rows[old], new_rows[label])]
-        if len(identical) == 1 and identical[0] not in names.values():
-            names[label] = identical[0]
-    return names
+        identical_labels = [
+            old_label
+            for old_label in missing_labels
+            if _identical_measures(old_rows[old_label], new_rows[new_label])
+        ]
+        if len(identical_labels) == 1 and identical_labels[0] not in old_name_of_model.values():
+            old_name_of_model[new_label] = identical_labels[0]
+    return old_name_of_model
 
 
 def _model_notes(
-    old_rows: read.Labelled, new_rows: read.Labelled, names: Mapping[str, str]
+    old_rows: read.Labelled, new_rows: read.Labelled, old_name_of_model: Mapping[str, str]
 ) -> list[ResultNote]:
     """Return the notes on renamed models, and on models of one of two results."""
     notes = []
-    if names:
-        pairs = list_names([f"{new} was {old}" for new, old in names.items()])
-        text = f"models with identical numbers are treated as one: {pairs}"
+    if old_name_of_model:
+        pairs_text = list_names(
+            [f"{new_name} was {old_name}" for new_name, old_name in old_name_of_model.items()]
+        )
+        text = f"models with identical numbers are treated as one: {pairs_text}"
         notes.append(ResultNote("baseline-renamed", text))
-    sides = {
-        "models only in the baseline": sorted({*old_rows} - {*new_rows} - {*names.values()}),
+    models_of_title = {
+        "models only in the baseline": sorted(
+            {*old_rows} - {*new_rows} - {*old_name_of_model.values()}
+        ),
         "models only in this result": [
-            label for label in new_rows if label not in old_rows and label not in names
+            label for label in new_rows if label not in old_rows and label not in old_name_of_model
         ],
     }
-    texts = [f"{title}: {list_names(labels)}" for title, labels in sides.items() if labels]
+    texts = [
+        f"{title}: {list_names(labels)}" for title, labels in models_of_title.items() if labels
+    ]
     if old_rows and texts:
         notes.append(ResultNote("baseline-models", "; ".join(texts)))
     return notes
 
 
 def _summed_bounds(
-    baseline: Document, result: Document, names: Mapping[str, str]
+    baseline: Document, result: Document, old_name_of_model: Mapping[str, str]
 ) -> dict[ValueKey, float]:
-    """Return how far changes can be from those of rows; names: former ones, by model."""
+    """Return how far changes can be from those of rows; old_name_of_model: of renamed models."""
     new_bounds = value_bounds(result)
-    new_names = {old: new for new, old in names.items()}
+    new_name_of_old = {old_name: new_name for new_name, old_name in old_name_of_model.items()}
     old_bounds = {
-        (new_names.get(str(model), model), *key): bound
+        (new_name_of_old.get(str(model), model), *key): bound
         for (model, *key), bound in value_bounds(baseline).items()
     }
     return {
@@ -446,35 +502,41 @@ def change_rows(
     references. reference_and_level: what a model is compared with, and the level of its intervals.
     Order: measures of the first screen, then worse ones, then the largest changes.
     """
-    screen = read.tested_measures(command)
-    tested = [key for key in changes if key[1] in screen]
-    adjusted = dict(zip(tested, adjusted_fdr([changes[key] for key in tested]), strict=True))
+    screen_measures = read.tested_measures(command)
+    tested_keys = [key for key in changes if key[1] in screen_measures]
+    adjusted_changes = dict(
+        zip(tested_keys, adjusted_fdr([changes[key] for key in tested_keys]), strict=True)
+    )
     rows = []
-    for (model, metric), change in {**changes, **adjusted}.items():
+    for (model, metric), change in {**changes, **adjusted_changes}.items():
         reference, level = reference_and_level(model)
-        best = read.better_direction(command, metric)
-        rows.append(comparison_row(kind, metric, model, reference, change, level, best=best))
+        direction = read.better_direction(command, metric)
+        rows.append(comparison_row(kind, metric, model, reference, change, level, best=direction))
     return sorted(rows, key=_severity)
 
 
 def _severity(row: Row) -> tuple[bool, int, float]:
     """Return the sort key of a row of `comparisons`: see `change_rows`."""
-    d = as_estimate(row["difference"])
-    size = 0.0
-    if d.value and d.low is not None and d.high is not None:
-        half_width = d.value - d.low if d.value > 0 else d.high - d.value
-        size = abs(d.value) / half_width if half_width else math.inf
+    difference = as_estimate(row["difference"])
+    relative_size = 0.0
+    if difference.value and difference.low is not None and difference.high is not None:
+        half_width = (
+            difference.value - difference.low
+            if difference.value > 0
+            else difference.high - difference.value
+        )
+        relative_size = abs(difference.value) / half_width if half_width else math.inf
     verdict = row["verdict"]
-    rank = SIGNIFICANT.index(str(verdict)) if verdict in SIGNIFICANT else len(SIGNIFICANT)
-    return row["p_adjusted"] is None, rank, -size
+    verdict_rank = SIGNIFICANT.index(str(verdict)) if verdict in SIGNIFICANT else len(SIGNIFICANT)
+    return row["p_adjusted"] is None, verdict_rank, -relative_size
 
 
 def _prevalence(result: Document, row: Row) -> Cell:
     """Return the share of positives, with its interval where the result has one."""
     if isinstance(row.get("prevalence"), Estimate):
         return row["prevalence"]
-    rows, positives = (result.summary.get(name) for name in ("rows", "positives"))
-    return positives / rows if rows and isinstance(positives, (int, float)) else None
+    row_count, positives = (result.summary.get(name) for name in ("rows", "positives"))
+    return positives / row_count if row_count and isinstance(positives, (int, float)) else None
 
 
 def _class_names(result: Document) -> list[str]:
@@ -487,6 +549,8 @@ def _class_names(result: Document) -> list[str]:
 
 def _identical_measures(old: Row, new: Row) -> bool:
     """Return whether all measures of two models are exactly equal."""
-    shared = [name for name in new if isinstance(new[name], Estimate) and name in old]
-    defined = [name for name in shared if as_estimate(new[name]).value is not None]
-    return len(defined) > 1 and all(old[name] == new[name] for name in shared)
+    shared_measures = [name for name in new if isinstance(new[name], Estimate) and name in old]
+    defined_measures = [
+        name for name in shared_measures if as_estimate(new[name]).value is not None
+    ]
+    return len(defined_measures) > 1 and all(old[name] == new[name] for name in shared_measures)

@@ -36,32 +36,35 @@ from clfeval.records import dataclass, replace
 Labelled = Mapping[str, Row]
 
 
-def rows_by_label(result: Document, part: str | None = None) -> Labelled:
-    """Return the rows of models, or of features, by label; part: of a slice."""
+def rows_by_label(result: Document, slice_name: str | None = None) -> Labelled:
+    """Return the rows of models, or of features, by label; slice_name: None for all rows."""
 
-    def table_rows(table: str) -> Rows:
-        if part is None:
-            return result.unsliced_rows(table)
-        rows = [row for row in result.tables.get(table, ()) if row.get("slice") == part]
+    def table_rows(table_name: str) -> Rows:
+        if slice_name is None:
+            return result.unsliced_rows(table_name)
+        rows = [row for row in result.tables.get(table_name, ()) if row.get("slice") == slice_name]
         return whole_table_rows(
             [as_row({name: cell for name, cell in row.items() if name != "slice"}) for row in rows]
         )
 
     rows = table_rows("models" if "models" in result.tables else "features")
     has_populations = bool(len(rows)) and rows[0].get("population") == POPULATIONS[0]
-    labelled = {
+    row_of_label = {
         f"{subject_name(row)} at {row['odds']}" if has_populations else subject_name(row): row
         for row in rows
     }
-    if len(labelled) < len(rows):
-        repeated = Counter(map(subject_name, rows)).most_common(1)[0][0]
-        raise UsageError.new(f"the result contains '{repeated}' twice", "baseline")
-    measured: dict[str, dict[str, Cell]] = {}  # by model, then by measure with its parameters
+    if len(row_of_label) < len(rows):
+        repeated_name = Counter(map(subject_name, rows)).most_common(1)[0][0]
+        raise UsageError.new(f"the result contains '{repeated_name}' twice", "baseline")
+    cells_of_model: dict[str, dict[str, Cell]] = {}  # by model, then by measure with its parameters
     for row in table_rows("measures"):
         if "model" in row:  # other tables of that name are about measures alone
-            measures = measured.setdefault(row["model"], {})
-            measures.setdefault(row["measure"], row["value"])
-    return {label: as_row({**measured.get(label, {}), **row}) for label, row in labelled.items()}
+            cells = cells_of_model.setdefault(row["model"], {})
+            cells.setdefault(row["measure"], row["value"])
+    return {
+        label: as_row({**cells_of_model.get(label, {}), **row})
+        for label, row in row_of_label.items()
+    }
 
 
 def slice_names(result: Document) -> list[str]:
@@ -77,9 +80,9 @@ def subject_name(row: Row) -> str:
 
 def better_direction(command: str, metric: str) -> str:
     """Return the better direction of a measure, or of another column as declared."""
-    name = metric.partition(":")[0]
-    if name in CATALOG:
-        return CATALOG[name].best
+    measure_id = metric.partition(":")[0]
+    if measure_id in CATALOG:
+        return CATALOG[measure_id].best
     column = page_of(command).column(metric)
     return (column and column.best) or "max"
 
@@ -91,10 +94,13 @@ def tested_measures(command: str) -> Collection[str]:
 
 BaselineKind = Literal["result", "history", "table"]
 _HISTORY = r'"schema":\s*"clfeval\.history/'
-START = 200  # characters in which a saved result names its schema
-LONG = 2**20  # characters in which a line of a history is found
+SCHEMA_CHARACTERS = 200  # characters in which a saved result names its schema
+MAX_LINE_CHARACTERS = 2**20  # characters in which a line of a history is found
 _RANDOM_SETTINGS = ("seed",)  # settings that change only confidence limits
-FREE = (*_RANDOM_SETTINGS, "classes")  # the others may differ: classes are named where they do
+FREE_SETTINGS = (
+    *_RANDOM_SETTINGS,
+    "classes",
+)  # the others may differ: classes are named where they do
 # the options of the parts of a signature that are not named like their keys
 SETTING_NAMES = {
     "cmd": "command",
@@ -164,10 +170,10 @@ def baseline_kind(name: str | PathLike[str]) -> BaselineKind | None:
         return "table"
     try:
         with open(path, encoding="utf-8", errors="replace") as stream:
-            start = stream.read(LONG)
+            first_text = stream.read(MAX_LINE_CHARACTERS)
     except OSError as error:
         raise _unreadable_error(path, error) from error
-    return "history" if re.search(_HISTORY, start) or not start.strip() else "table"
+    return "history" if re.search(_HISTORY, first_text) or not first_text.strip() else "table"
 
 
 def is_history(baseline: object) -> bool:
@@ -184,40 +190,40 @@ def read_baseline(
     """
     if isinstance(baseline, Document):
         return EarlierResult(baseline, "the baseline")
-    name = fspath(baseline)
+    path = fspath(baseline)
     kind = baseline_kind(baseline)
     if kind == "history":
-        history = baseline if isinstance(baseline, HistoryBaseline) else HistoryBaseline(name)
+        history = baseline if isinstance(baseline, HistoryBaseline) else HistoryBaseline(path)
         return _result_of_history(history, result)
     if kind == "table":
         hint = f"give the result of clfeval.{result.command.replace('-', '_')}() for this table"
         message = "the baseline is a table, and it is unknown how to read it"
-        raise UsageError.new(message, "baseline", name, hint=hint)
+        raise UsageError.new(message, "baseline", path, hint=hint)
     if kind is None:
         return None
     document = read_result(
-        name, f"save a result as the baseline: {OPTION}--save RESULT.json{END}", "the baseline"
+        path, f"save a result as the baseline: {OPTION}--save RESULT.json{END}", "the baseline"
     )
-    return EarlierResult(document, os.path.basename(name))
+    return EarlierResult(document, os.path.basename(path))
 
 
 def _result_of_history(history: HistoryBaseline, result: Document) -> EarlierResult | None:
     """Return the comparable lines of a history as a result, or None; UsageError by settings."""
     rows = rows_by_label(result)
-    now = {line.model: line for line in result_lines(result, "", rows)}
+    line_of_model = {line.model: line for line in result_lines(result, label="", rows=rows)}
     path = history.path
     lines, same_rows_labels, accepted = baseline_lines(
-        path, result.command, now, run=history.run, but=history.but
+        path, result.command, line_of_model, run=history.run, but=history.but
     )
-    comparable = _comparable_lines(lines, rows, result, path)
-    if not comparable:
+    comparable_lines = _comparable_lines(lines, rows, result, path)
+    if not comparable_lines:
         return None
-    labels = list(dict.fromkeys(line.label for line in comparable.values()))
+    labels = list(dict.fromkeys(line.label for line in comparable_lines.values()))
     name = f"{join_names(labels)} of {os.path.basename(path)}"
     notes = _same_rows_notes(same_rows_labels, labels, name)
-    first = [line.label for model, line in comparable.items() if model not in accepted]
-    choice = _choice_of_first(list(dict.fromkeys(first)), path, result.command)
-    return EarlierResult(lines_to_result(comparable), name, notes, choice)
+    first_labels = [line.label for model, line in comparable_lines.items() if model not in accepted]
+    choice = _choice_of_first(list(dict.fromkeys(first_labels)), path, result.command)
+    return EarlierResult(lines_to_result(comparable_lines), name, notes, choice)
 
 
 def _comparable_lines(
@@ -227,17 +233,21 @@ def _comparable_lines(
 
     rows: of the result, by model. path: of the history.
     """
-    comparable = dict[str, HistoryLine]()
+    comparable_lines = dict[str, HistoryLine]()
     for model, line in lines.items():
-        settings = differing_settings(result, replace(result, signature=line.settings))
-        differences = [text for key, text in settings.items() if key not in FREE]
-        if not differences:
-            comparable[model] = line
+        difference_of_setting = differing_settings(result, replace(result, signature=line.settings))
+        refused_differences = [
+            text for key, text in difference_of_setting.items() if key not in FREE_SETTINGS
+        ]
+        if not refused_differences:
+            comparable_lines[model] = line
         elif model in rows:
             message = f"the line of '{model}' at '{line.label}' has other settings: "
             hint = "use the options of that line, or accept a line with the present options"
-            raise UsageError.new(message + "; ".join(differences), "baseline", path, hint=hint)
-    return comparable
+            raise UsageError.new(
+                message + "; ".join(refused_differences), "baseline", path, hint=hint
+            )
+    return comparable_lines
 
 
 def accept_command(path: str, command: str) -> str:
@@ -251,9 +261,9 @@ def _choice_of_first(labels: Sequence[str], path: str, command: str) -> str:
     """Return the sentence on baselines that are first lines, without its full stop."""
     if not labels:
         return ""
-    accept = accept_command(os.path.basename(path), command)
-    text = f"No label is accepted, so the baseline is {join_names(labels)}, "
-    return f"{text}the first without a missed gate; accept another with {accept}"
+    accept_text = accept_command(os.path.basename(path), command)
+    opening = f"No label is accepted, so the baseline is {join_names(labels)}, "
+    return f"{opening}the first without a missed gate; accept another with {accept_text}"
 
 
 def _same_rows_notes(
@@ -262,10 +272,10 @@ def _same_rows_notes(
     """Return the note on labels of the same rows; labels, name: of the baseline."""
     if not same_rows_labels:
         return ()
-    compared = [label for label in same_rows_labels if label in labels]
-    text = f"the rows are the same as in {join_names(compared or same_rows_labels[-1:])}"
-    text += "" if compared else f"; they are compared with {name}"
-    return (ResultNote("baseline-same-rows", text),)
+    compared_labels = [label for label in same_rows_labels if label in labels]
+    message = f"the rows are the same as in {join_names(compared_labels or same_rows_labels[-1:])}"
+    message += "" if compared_labels else f"; they are compared with {name}"
+    return (ResultNote("baseline-same-rows", message),)
 
 
 def read_result(name: str, hint: str, subject: str = "the result") -> Document:
@@ -284,7 +294,7 @@ def read_result(name: str, hint: str, subject: str = "the result") -> Document:
     except DamagedResultError as error:
         raise _damaged_error(name, error) from error
     except (ValueError, RecursionError) as error:
-        if f'"{SCHEMA}"' in text[:START]:  # cut short, for example
+        if f'"{SCHEMA}"' in text[:SCHEMA_CHARACTERS]:  # cut short, for example
             raise _damaged_error(name, error) from error
         message = f"cannot use {subject}: {error}"
         raise UsageError.new(message, "baseline", name, hint=hint) from error
@@ -312,16 +322,16 @@ def differing_settings(result: Document, earlier: Document) -> dict[str, str]:
         setting = SETTING_NAMES.get(key, f"--{key}")
         if setting.startswith("--"):
             setting = f"{OPTION}{setting}{END}"
-        texts = ["not given" if text is None else text for text in (earlier_value, value)]
-        differences[key] = f"{setting} {texts[0]} before, {texts[1]} now"
+        value_texts = ["not given" if text is None else text for text in (earlier_value, value)]
+        differences[key] = f"{setting} {value_texts[0]} before, {value_texts[1]} now"
     return differences
 
 
 def _signature_settings(result: Document) -> dict[str, str]:
     """Return the settings in the signature of a result, by their keys."""
     settings = {}
-    for pair in settings_of(result.signature).split("|"):
-        key, _, value = pair.partition(":")
+    for pair_text in settings_of(result.signature).split("|"):
+        key, _, value = pair_text.partition(":")
         settings[key] = unquote(value)
     return settings
 
@@ -330,14 +340,16 @@ def check_comparable(
     result: Document, baseline: Document, but: Collection[str] = ()
 ) -> Iterator[ResultNote]:
     """Refuse a baseline with other settings, except `but`; yield warnings on random numbers."""
-    settings = differing_settings(result, baseline)
-    if refused := [text for key, text in settings.items() if key not in (*FREE, *but)]:
-        message = f"the baseline has other settings: {'; '.join(refused)}"
+    difference_of_setting = differing_settings(result, baseline)
+    if refused_differences := [
+        text for key, text in difference_of_setting.items() if key not in (*FREE_SETTINGS, *but)
+    ]:
+        message = f"the baseline has other settings: {'; '.join(refused_differences)}"
         hint = "make the baseline with the same options"
         raise UsageError.new(message, "baseline", hint=hint)
     for key in _RANDOM_SETTINGS:
-        if key in settings and key not in but:
-            text = f"{settings[key]}; this alone changes bootstrap intervals"
+        if key in difference_of_setting and key not in but:
+            text = f"{difference_of_setting[key]}; this alone changes bootstrap intervals"
             yield ResultNote("baseline-seed", text)
 
 
@@ -354,70 +366,75 @@ def baseline_lines(
     The accepted line of each model, else the first that missed no gate, but not one with the same
     rows and values where one of other rows exists. Models missing today count while they are at the
     last accepted label, or the last one. Also the labels of the same rows, and the models with an
-    accepted line. run: only lines of that run of a batch. but: the label that is being added.
+    accepted line. now: the current line of each model. run: only lines of that run of a batch. but:
+    the label that is being added.
     UsageError where only lines of runs are there, and no run is named, or where every line missed
     a gate.
     """
     history = read_history(name)
     lines = _lines_of_run(history.lines, name, command, run)
-    earlier = [line for line in lines if line.label != but]
-    repeated = {
+    earlier_lines = [line for line in lines if line.label != but]
+    repeated_keys = {
         (line.label, line.model)
-        for line in earlier
+        for line in earlier_lines
         if line.model in now and same_rows(line, now[line.model])
     }
-    first = _first_passing_lines(earlier, now, repeated)
+    first_lines = _first_passing_lines(earlier_lines, now, repeated_keys)
     accepted = {key[2]: line for key, line in history.accepted.items() if key[:2] == (command, run)}
     labels = list(dict.fromkeys(line.label for line in lines if accepted or line.label != but))
-    eligible = {line.label for line in accepted.values()} or {*labels}
-    latest = next((label for label in reversed(labels) if label in eligible), None)
-    models = {line.model for line in lines if line.label == latest} | {*now}
-    compared = {model: line for model, line in (first | accepted).items() if model in models}
-    if not compared and any(line.model in now for line in earlier):
+    eligible_labels = {line.label for line in accepted.values()} or {*labels}
+    last_eligible_label = next(
+        (label for label in reversed(labels) if label in eligible_labels), None
+    )
+    compared_models = {line.model for line in lines if line.label == last_eligible_label} | {*now}
+    compared_lines = {
+        model: line for model, line in (first_lines | accepted).items() if model in compared_models
+    }
+    if not compared_lines and any(line.model in now for line in earlier_lines):
         hint = f"accept one: {accept_command(name, command)}"
         raise NoReferenceError.new("every line missed a gate", CODE, name, hint=hint)
-    repeated_labels = {label for label, _ in repeated}
-    return compared, [label for label in labels if label in repeated_labels], {*accepted}
+    repeated_labels = {label for label, _ in repeated_keys}
+    return compared_lines, [label for label in labels if label in repeated_labels], {*accepted}
 
 
 def _lines_of_run(
     lines: Sequence[HistoryLine], name: str, command: str, run: str | None
 ) -> list[HistoryLine]:
     """Return the lines of a command and run; UsageError where there are only those of runs."""
-    of_command = [line for line in lines if line.command == command]
-    of_run = [line for line in of_command if line.run == run]
-    if of_command and not of_run and run is None:
-        runs = list(dict.fromkeys(str(line.run) for line in of_command))
+    command_lines = [line for line in lines if line.command == command]
+    run_lines = [line for line in command_lines if line.run == run]
+    if command_lines and not run_lines and run is None:
+        runs = list(dict.fromkeys(str(line.run) for line in command_lines))
         message = f"has only lines of batch runs: {list_names(runs)}"
         hint = (
             f"use clfeval batch, or add a line: {OPTION}--append {name}{END} "
             f"{OPTION}--label LABEL{END}"
         )
         raise UsageError.new(message, CODE, name, hint=hint)
-    return of_run
+    return run_lines
 
 
 def _first_passing_lines(
     lines: Sequence[HistoryLine],
     now: Mapping[str, HistoryLine],
-    repeated: Collection[tuple[str, str]],
+    repeated_keys: Collection[tuple[str, str]],
 ) -> dict[str, HistoryLine]:
     """Return the first line of each model that missed no gate.
 
-    repeated: labels and models with the rows of now. A line with the values of now as well gives
-    way to the first one of different rows.
+    now: the current line of each model. repeated_keys: labels and models of lines with the rows of
+    now. A line with the values of now as well gives way to the first one of different rows.
     """
-    first = dict[str, HistoryLine]()
-    first_of_different_rows = dict[str, HistoryLine]()
+    first_lines = dict[str, HistoryLine]()
+    first_different_lines = dict[str, HistoryLine]()
     for line in lines:
         if all(line.gates.values()):
-            first.setdefault(line.model, line)
-            if (line.label, line.model) not in repeated:
-                first_of_different_rows.setdefault(line.model, line)
-    for model, line in first.items():
-        if (line.label, model) in repeated and same_values(line, now[model]):
-            first[model] = first_of_different_rows.get(model, line)
-    return first
+            first_lines.setdefault(line.model, line)
+            if (line.label, line.model) not in repeated_keys:
+                first_different_lines.setdefault(line.model, line)
+    for model, line in first_lines.items():
+        if (line.label, model) in repeated_keys and same_values(line, now[model]):
+            first_lines[model] = first_different_lines.get(model, line)
+    return first_lines
 
 
 VALUE_LIMITS = {kind.name for kind in VALUE_LIMIT_KINDS}
@@ -435,15 +452,15 @@ def result_lines(
         se = row.get("se")
         if "model" in row and isinstance(se, (int, float)) and isfinite(se):
             standard_errors[row["model"], row["measure"]] = se
-    met: dict[str | None, dict[str, bool]] = {}
-    limits: dict[str | None, dict[str, float]] = {}
+    met_of_model: dict[str | None, dict[str, bool]] = {}
+    limits_of_model: dict[str | None, dict[str, float]] = {}
     for gate in result.gates:
         if gate.slice is None:  # of a slice it says nothing of the whole
-            met_by_measure = met.setdefault(gate.model, {})
-            is_met = met_by_measure.get(gate.measure, True) and not gate.failed
-            met_by_measure[gate.measure] = is_met
+            met_of_measure = met_of_model.setdefault(gate.model, {})
+            is_met = met_of_measure.get(gate.measure, True) and not gate.failed
+            met_of_measure[gate.measure] = is_met
             if gate.kind in VALUE_LIMITS and gate.metric == gate.measure:
-                limits.setdefault(gate.model, {})[gate.measure] = gate.limit
+                limits_of_model.setdefault(gate.model, {})[gate.measure] = gate.limit
     for model, row in rows.items():
         measures = {}
         for name, cell in row.items():
@@ -463,8 +480,8 @@ def result_lines(
             result.summary.get("positives"),
             result.parameters.get("level"),
             measures,
-            met.get(model, {}),
-            limits.get(model, {}),
+            met_of_model.get(model, {}),
+            limits_of_model.get(model, {}),
         )
 
 
@@ -499,23 +516,23 @@ def _equal_measures(measure: HistoryMeasure, earlier: HistoryMeasure) -> bool:
 
 def lines_to_result(lines: Mapping[str, HistoryLine]) -> Document:
     """Return lines of one run, by model, as a saved result with tables `models` and `metrics`."""
-    first = next(iter(lines.values()))
-    models: list[Row] = []
-    measures: list[Row] = []
+    first_line = next(iter(lines.values()))
+    model_rows: list[Row] = []
+    measure_rows: list[Row] = []
     for model, line in lines.items():
         estimates = {name: measure.estimate for name, measure in line.measures.items()}
-        models.append(as_row({"model": model, **estimates}))
-        measures += [
+        model_rows.append(as_row({"model": model, **estimates}))
+        measure_rows += [
             as_row({"model": model, "measure": name, "value": measure.estimate, "se": measure.se})
             for name, measure in line.measures.items()
         ]
     return Document(
-        command=first.command,
-        signature=first.settings,
+        command=first_line.command,
+        signature=first_line.settings,
         inputs=(),
-        version=first.version,
-        parameters={} if first.level is None else {"level": first.level},
-        summary={"rows": first.rows, "positives": first.positives},
-        tables={"models": models, "measures": measures},
-        truth=first.truth,
+        version=first_line.version,
+        parameters={} if first_line.level is None else {"level": first_line.level},
+        summary={"rows": first_line.rows, "positives": first_line.positives},
+        tables={"models": model_rows, "measures": measure_rows},
+        truth=first_line.truth,
     )

@@ -58,8 +58,8 @@ def _evaluate_without_baseline(
     result: Document, limits: Iterable[Limit], gates: Gates, problem: str = "does not exist"
 ) -> Document:
     """Return the result with the gates that need no baseline, and the gate of the missing one."""
-    independent = [limit for limit in limits if not limit.compares]
-    result = evaluate_limits(result, independent, None, gates)
+    limits_without_baseline = [limit for limit in limits if not limit.compares]
+    result = evaluate_limits(result, limits_without_baseline, baseline=None, gates=gates)
     (gate,) = BASELINE.check(gate_evaluation(result, gates))
     consequence = "its gates are skipped" if gate.passed else "the gate is missed"
     message = f"the baseline '{gate.metric}' {problem}: {consequence}"
@@ -90,7 +90,7 @@ def evaluate_limits(
     if isinstance(baseline, Document):
         earlier = read.EarlierResult(baseline, "the baseline")
         baseline = Baseline.from_results(result, earlier)
-    result = _remove_gate_answers(result, compared=baseline is not None)
+    result = _remove_gate_answers(result, is_compared=baseline is not None)
     limit_rows = _GateRows(result, baseline, gates)
     errors = ErrorCollector()
     drafts: list[GateDraft] = []
@@ -120,10 +120,18 @@ def _drafts_with_shares(drafts: Sequence[GateDraft]) -> Iterator[GateDraft]:
     An absolute limit stands for the shares, else the first of them.
     """
     for draft in drafts:
-        group = [member for member in drafts if member.subject == draft.subject]
-        absolute = (member for member in group if not member.limit.share)
-        if not draft.limit.share or draft is next(absolute, group[0]):
-            shares = [member.limit.limit for member in group if member.limit.share]
+        drafts_of_subject = [
+            subject_draft for subject_draft in drafts if subject_draft.subject == draft.subject
+        ]
+        absolute_drafts = (
+            subject_draft for subject_draft in drafts_of_subject if not subject_draft.limit.share
+        )
+        if not draft.limit.share or draft is next(absolute_drafts, drafts_of_subject[0]):
+            shares = [
+                subject_draft.limit.limit
+                for subject_draft in drafts_of_subject
+                if subject_draft.limit.share
+            ]
             yield replace(draft, shares=shares)
 
 
@@ -137,21 +145,21 @@ def _fewest_paired_rows(drafts: Iterable[GateDraft], baseline: Baseline) -> floa
     """Return the fewest rows of the table that a change is measured on; None without any."""
     if not any(draft.limit.compares for draft in drafts):
         return None
-    rows = [
+    row_counts = [
         change.rows
-        for (_, _, label), change in baseline.shared.items()
-        if change.paired and label is None and change.rows is not None
+        for (_, _, slice_name), change in baseline.shared.items()
+        if change.paired and slice_name is None and change.rows is not None
     ]
-    return min(rows, default=None)
+    return min(row_counts, default=None)
 
 
 def _answer_on_missed_gates(gates: Iterable[Gate]) -> Iterator[Answer]:
     """Yield the sentence on the first missed gate, and the number of the others."""
-    failed = [gate for gate in gates if gate.failed]
-    for gate in failed[:1]:
-        number = len(failed) - 1
-        remainder = f" (and {format_count(number, 'more gate')})" if number else ""
-        text = f"Gate missed: {gate_sentence(gate, fill=str)}{remainder}."
+    failed_gates = [gate for gate in gates if gate.failed]
+    for gate in failed_gates[:1]:
+        more_count = len(failed_gates) - 1
+        more_clause = f" (and {format_count(more_count, 'more gate')})" if more_count else ""
+        text = f"Gate missed: {gate_sentence(gate, fill=str)}{more_clause}."
         models = () if gate.model is None else (gate.model,)
         yield Answer("gates-missed", text, models, gate.measure, gate.value, harm=True)
 
@@ -163,8 +171,8 @@ def refuse_unknown_outcomes(
 
     changes: the bounds of changes from the baseline.
     """
-    value_bound = value_bounds(result)
-    change_bound = changes or {}
+    bound_of_value = value_bounds(result)
+    bound_of_change = changes or {}
     hint = f"count scores one by one: add {OPTION}--scores exact{END}"
     if "min_cell" in result.summary:
         hint = f"give another limit, or count with a smaller {OPTION}--min-cell{END}"
@@ -173,24 +181,26 @@ def refuse_unknown_outcomes(
             message = f"gate {gate.subject} cannot be judged from these counts"
             raise DataError.new(message, "gate-within-bound", hint=hint)
         is_change = is_drop(gate) or ".change" in gate.metric
-        bounds = change_bound if is_change else value_bound
-        bound = bounds.get((gate.model, gate.measure, gate.slice), 0.0)
-        side = "" if is_change else gate.metric.rpartition(".")[2]
-        lowest, highest = _possible_values(result, gate, bound, side)
+        bound_of_key = bound_of_change if is_change else bound_of_value
+        bound = bound_of_key.get((gate.model, gate.measure, gate.slice), 0.0)
+        interval_side = "" if is_change else gate.metric.rpartition(".")[2]
+        lowest, highest = _possible_values(result, gate, bound, interval_side)
         if gate.value is not None and bound and lowest <= gate.limit <= highest:
             message = f"gate {gate.subject}: from these counts the value is known within "
             message += f"{format_bound(bound)}: {gate.value:.9g}, and the limit is {gate.limit:g}"
             raise DataError.new(message, "gate-within-bound", hint=hint)
 
 
-def _possible_values(result: Document, gate: Gate, bound: float, side: str) -> tuple[float, float]:
+def _possible_values(
+    result: Document, gate: Gate, bound: float, interval_side: str
+) -> tuple[float, float]:
     """Return the lowest and the highest number that a gate can have for the rows.
 
-    side: low or high of a confidence limit. One of the rows is not beyond that of their counts,
-    which is cautious; it may be nearer to the value by any amount.
+    interval_side: low or high for a confidence limit. The limit of the rows is not beyond that of
+    their counts, which is cautious; it may be nearer to the value by any amount.
     """
     value = gate.value or 0.0
-    if side not in ("low", "high"):
+    if interval_side not in ("low", "high"):
         return value - bound, value + bound
     estimates = [
         as_estimate(row["value"]).value
@@ -198,16 +208,18 @@ def _possible_values(result: Document, gate: Gate, bound: float, side: str) -> t
         if (row["model"], row["measure"], row["slice"]) == (gate.model, gate.measure, gate.slice)
     ]
     distances = [abs(estimate - value) for estimate in estimates if estimate is not None]
-    farthest = max(distances, default=inf) + bound
-    return (value, value + farthest) if side == "low" else (value - farthest, value)
+    max_distance = max(distances, default=inf) + bound
+    return (
+        (value, value + max_distance) if interval_side == "low" else (value - max_distance, value)
+    )
 
 
-def _remove_gate_answers(result: Document, *, compared: bool) -> Document:
-    """Return a result without sentences of earlier gates; compared: nor changes of a baseline."""
-    codes = schema.GATE_CODES if compared else schema.GATE_CODES[:1]
+def _remove_gate_answers(result: Document, *, is_compared: bool) -> Document:
+    """Return a result without sentences of earlier gates; is_compared: and of a baseline."""
+    codes = schema.GATE_CODES if is_compared else schema.GATE_CODES[:1]
     answer = tuple(sentence for sentence in result.answer if sentence.code not in codes)
     tables = dict(result.tables)
-    if compared:
+    if is_compared:
         tables.pop(schema.CHANGES, None)
         comparisons = tables.get(schema.COMPARISONS, ())
         rows = [row for row in comparisons if row.get("against") != schema.BASELINE]
@@ -223,7 +235,7 @@ class _GateRows:
         self.result = result
         self.baseline = baseline
         self.gates = gates
-        self.rows = limit_tests.slice_rows(result, None)
+        self.rows = limit_tests.slice_rows(result, slice_name=None)
         self.cells = {name: cell for row in self.rows.values() for name, cell in row.items()}
         self.cells |= result.summary
         self.rows_by_slice: dict[str, Mapping[str, Row]] = {}
@@ -235,7 +247,7 @@ class _GateRows:
         if self.baseline is None:
             limit_tests.check_compared(limit)
         slices = self._slices_of_limit(limit)
-        rows, _ = self._rows_of_limit(limit, metric, self.rows, None)
+        rows, _ = self._rows_of_limit(limit, metric, self.rows, slice_name=None)
         return GateDraft(
             limit,
             metric,
@@ -264,13 +276,13 @@ class _GateRows:
         elif draft.metric in self.result.summary and limit.model is None and limit.slices is None:
             gates = [self._summary_gate(draft, self.result.summary[draft.metric])]
         elif draft.slices is None:
-            gates = self._model_gates(draft, self.rows, None)
+            gates = self._model_gates(draft, self.rows, slice_name=None)
         else:
             gates = []
-            for label in draft.slices:
-                if label not in self.rows_by_slice:
-                    self.rows_by_slice[label] = limit_tests.slice_rows(self.result, label)
-                gates += self._model_gates(draft, self.rows_by_slice[label], label)
+            for slice_name in draft.slices:
+                if slice_name not in self.rows_by_slice:
+                    self.rows_by_slice[slice_name] = limit_tests.slice_rows(self.result, slice_name)
+                gates += self._model_gates(draft, self.rows_by_slice[slice_name], slice_name)
         return [_best_model_gate(gates)] if limit.any else gates
 
     def _gap_gates(self, draft: GateDraft) -> list[Gate]:
@@ -287,57 +299,60 @@ class _GateRows:
             raise UsageError.new(f"'{draft.metric}' {problem}", "bad-gate")
         _check_interval(draft, value)
         if not draft.kind.drop or self.baseline is None:
-            return limit_tests.value_gate(draft, None, None, value)
+            return limit_tests.value_gate(draft, model=None, slice_name=None, cell=value)
         old = self.baseline.earlier.summary.get(draft.metric)
         change = change_of_independent(old, value, level=self.baseline.level)
-        return limit_tests.drop_gate(draft, None, None, change)
+        return limit_tests.drop_gate(draft, model=None, slice_name=None, change=change)
 
     def _model_gates(
-        self, draft: GateDraft, rows: Mapping[str, Row], label: str | None
+        self, draft: GateDraft, rows: Mapping[str, Row], slice_name: str | None
     ) -> list[Gate]:
-        """Return the gates of the models of a limit; label: of a slice, with its rows."""
+        """Return the gates of the models of a limit; rows: of the slice or the whole table."""
         limit, metric = draft.limit, draft.metric
-        limited_rows, missing_models = self._rows_of_limit(limit, metric, rows, label)
-        missing = [replace(draft.gate(model, label), reason="gone") for model in missing_models]
+        limited_rows, missing_models = self._rows_of_limit(limit, metric, rows, slice_name)
+        missing_gates = [
+            replace(draft.gate(model, slice_name), reason="gone") for model in missing_models
+        ]
         # the reference has no difference from itself
         cells = {model: row[metric] for model, row in limited_rows.items() if metric in row}
-        if not cells and missing:
-            return missing
-        _check_cells(draft, [*cells.values()], label)
+        if not cells and missing_gates:
+            return missing_gates
+        _check_cells(draft, [*cells.values()], slice_name)
         if limit.part == EXCESS:
-            return [*excess_gates(self.result, draft, cells, label), *missing]
+            return [*excess_gates(self.result, draft, cells, slice_name), *missing_gates]
         baseline = self.baseline
         if baseline is None or not limit.compares:
             return [
-                limit_tests.value_gate(draft, model, label, cell) for model, cell in cells.items()
+                limit_tests.value_gate(draft, model, slice_name, cell)
+                for model, cell in cells.items()
             ]
-        test = limit_tests.drop_gate if draft.kind.drop else limit_tests.change_gate
+        make_gate = limit_tests.drop_gate if draft.kind.drop else limit_tests.change_gate
         gates = [
-            test(draft, model, label, baseline.change(model, metric, cell, label))
+            make_gate(draft, model, slice_name, baseline.change(model, metric, cell, slice_name))
             for model, cell in cells.items()
         ]
-        return [*gates, *missing]
+        return [*gates, *missing_gates]
 
     def _rows_of_limit(
-        self, limit: Limit, metric: str, rows: Mapping[str, Row], label: str | None
+        self, limit: Limit, metric: str, rows: Mapping[str, Row], slice_name: str | None
     ) -> tuple[Mapping[str, Row], list[str]]:
         """Return the rows of a limit's models, and its models that only the baseline has."""
-        missing = []
+        missing_models = []
         if self.baseline is not None and limit.compares and not limit.any:
-            missing = self.baseline.missing_models(metric, limit.model, label, rows)
+            missing_models = self.baseline.missing_models(metric, limit.model, slice_name, rows)
         try:
-            return limit_tests.match_models(rows, limit.model, limit.kind), missing
+            return limit_tests.match_models(rows, limit.model, limit.kind), missing_models
         except UsageError:
-            if missing:
-                return {}, missing
+            if missing_models:
+                return {}, missing_models
             raise
 
 
-def _check_cells(draft: GateDraft, cells: Sequence[Cell], label: str | None) -> None:
+def _check_cells(draft: GateDraft, cells: Sequence[Cell], slice_name: str | None) -> None:
     """Raise UsageError where a limit applies to no cell, or to cells that are no numbers."""
     limit, metric = draft.limit, draft.metric
     if not cells:
-        owner = f"'{limit.model}'" if label is None else f"the slice '{label}'"
+        owner = f"'{limit.model}'" if slice_name is None else f"the slice '{slice_name}'"
         message = f"{OPTION}--{limit.kind}{END}: {owner} has no '{metric}'"
         hint = "remove this gate, or name another measure"
         raise UsageError.new(message, "bad-gate", hint=hint)
@@ -356,11 +371,13 @@ def _check_interval(draft: GateDraft, cell: Cell) -> None:
 
 def _best_model_gate(gates: Iterable[Gate]) -> Gate:
     """Return the gate of the best model, by the worst of its slices."""
-    worst: dict[str | None, Gate] = {}
+    worst_gate_of_model: dict[str | None, Gate] = {}
     for gate in gates:
-        worst[gate.model] = min(worst.get(gate.model, gate), gate, key=limit_tests.slack)
-    best = max(worst.values(), key=limit_tests.slack)
-    return replace(best, among=len(worst))
+        worst_gate_of_model[gate.model] = min(
+            worst_gate_of_model.get(gate.model, gate), gate, key=limit_tests.slack
+        )
+    best_gate = max(worst_gate_of_model.values(), key=limit_tests.slack)
+    return replace(best_gate, among=len(worst_gate_of_model))
 
 
 def _direction_warnings(command: str, drafts: Sequence[GateDraft]) -> Iterator[ResultNote]:
@@ -368,18 +385,21 @@ def _direction_warnings(command: str, drafts: Sequence[GateDraft]) -> Iterator[R
     page = page_of(command)
     for draft in drafts:
         limit, metric, kind = draft.limit, draft.metric, draft.kind
-        opposite = kind.opposite
+        opposite_kind = kind.opposite
         column = page.column(metric)
         has_direction = metric.partition(":")[0] in CATALOG or bool(column and column.best)
-        if opposite is None or limit.is_gap or not has_direction:
+        if opposite_kind is None or limit.is_gap or not has_direction:
             continue
-        better, direction = ("lower", "min") if kind.lower else ("higher", "max")
-        has_opposite = any((second.metric, second.kind) == (metric, opposite) for second in drafts)
+        better_phrase, direction = ("lower", "min") if kind.lower else ("higher", "max")
+        has_opposite = any(
+            (other_draft.metric, other_draft.kind) == (metric, opposite_kind)
+            for other_draft in drafts
+        )
         if draft.best != direction or has_opposite:
             continue
         name = limit.metric if limit.part == "value" else f"{limit.metric}.{limit.part}"
-        text = f"{OPTION}--{kind.name}{END} {name}: {better} values are better"
-        option = f"{OPTION}--{opposite.name}{END} {name}={limit.limit:g}"
+        message = f"{OPTION}--{kind.name}{END} {name}: {better_phrase} values are better"
+        option = f"{OPTION}--{opposite_kind.name}{END} {name}={limit.limit:g}"
         if kind.lower and not kind.warns:  # it would pass bad values
-            raise UsageError.new(text, "bad-gate", hint=f"use {option}")
-        yield ResultNote("gate-turned", f"{text}; did you mean {option}?")
+            raise UsageError.new(message, "bad-gate", hint=f"use {option}")
+        yield ResultNote("gate-turned", f"{message}; did you mean {option}?")

@@ -21,26 +21,26 @@ UNKNOWN = "no_calibrated_mean"  # the reason where nothing was simulated
 
 
 def excess_gates(
-    result: Document, draft: GateDraft, cells: Mapping[str, Cell], label: str | None
+    result: Document, draft: GateDraft, cells: Mapping[str, Cell], slice_name: str | None
 ) -> list[Gate]:
     """Return the gates of values less their means under perfect calibration; cells: by model.
 
     An upper limit is missed only where the value is also significantly above that mean, at the
     level of the result: of calibrated models at most 1 - level miss it, however few rows there are.
-    label: the slice, None for the whole table. Undefined without such a mean; UsageError for a
+    slice_name: None for the whole table. Undefined without such a mean; UsageError for a
     measure that has none.
     """
     _check_measure(draft)
-    rows = {
+    row_of_model = {
         row["model"]: row
         for row in result.tables.get("measures", ())
-        if (row["measure"], row["slice"]) == (draft.metric, label)
+        if (row["measure"], row["slice"]) == (draft.metric, slice_name)
     }
     gates = list[Gate]()
     for model, cell in cells.items():
-        row = rows.get(model, EMPTY_ROW)
+        row = row_of_model.get(model, EMPTY_ROW)
         excess = _excess(as_estimate(cell), cell_value(row.get("calibrated_mean")))
-        gate = value_gate(draft, model, label, excess)
+        gate = value_gate(draft, model, slice_name, excess)
         p = cell_value(row.get("p"))
         if not gate.passed and gate.value is not None and p is not None and not draft.kind.lower:
             is_significant = p < 1 - draft.level

@@ -98,8 +98,10 @@ class MeasureLimitKind(GateKind):
     @property
     def opposite(self) -> MeasureLimitKind | None:
         """The kind with the bound on the other side, if there is one."""
-        signs = (not self.lower, self.warns, self.drop)
-        kinds = (kind for kind in LIMIT_KINDS if (kind.lower, kind.warns, kind.drop) == signs)
+        opposite_flags = (not self.lower, self.warns, self.drop)
+        kinds = (
+            kind for kind in LIMIT_KINDS if (kind.lower, kind.warns, kind.drop) == opposite_flags
+        )
         return next(kinds, None)
 
 
@@ -115,16 +117,17 @@ def drop_sentence(gate: Gate) -> str:
     """Return the sentence on how much worse a value is than the baseline's, and the limit."""
     value = gate.value
     if value is None:
-        worse = "worse than the baseline by " if gate.reason in INFINITE else ""
-        return f"{gate.subject} is {worse}{_describe_missing_value(gate)}, {gate.bound}"
+        worse_phrase = "worse than the baseline by " if gate.reason in INFINITE else ""
+        return f"{gate.subject} is {worse_phrase}{_describe_missing_value(gate)}, {gate.bound}"
     if value > 0:
-        change = f"worse than the baseline by {format_deciding_digits(value, gate.limit)}"
+        change_phrase = f"worse than the baseline by {format_deciding_digits(value, gate.limit)}"
     elif value < 0:
-        change = f"better than the baseline by {format_deciding_digits(-value, 0.0)}"
+        change_phrase = f"better than the baseline by {format_deciding_digits(-value, 0.0)}"
     else:
-        change = "as in the baseline"
-    amount = f" ({gate.limit:.3g})" if gate.limit_text else ""
-    return f"{gate.subject} is {change}, {gate.bound}{amount}{_describe_significance(gate)}"
+        change_phrase = "as in the baseline"
+    limit_clause = f" ({gate.limit:.3g})" if gate.limit_text else ""
+    significance = _describe_significance(gate)
+    return f"{gate.subject} is {change_phrase}, {gate.bound}{limit_clause}{significance}"
 
 
 INFINITE = ("infinite", "minus_infinite")
@@ -142,8 +145,8 @@ def _describe_missing_value(gate: Gate) -> str:
 
 def _describe_significance(gate: Gate) -> str:
     """Return the p-value of a change, where the gate has one, and whether it is significant."""
-    p_value = "" if gate.p is None else f"; {format_p_value(gate.p)}"
-    return p_value + ", not significant" * (gate.reason == "not_significant")
+    p_clause = "" if gate.p is None else f"; {format_p_value(gate.p)}"
+    return f"{p_clause}, not significant" if gate.reason == "not_significant" else p_clause
 
 
 def pending_limits(name: str, gates: Gates) -> Iterator[PendingGate]:
@@ -157,8 +160,8 @@ def pending_limits(name: str, gates: Gates) -> Iterator[PendingGate]:
                 metric,
                 limit.model,
                 limit.limit,
-                None,
-                True,
+                value=None,
+                passed=True,
                 severity=severity,
                 slice=limit.slices,
             )
@@ -221,33 +224,35 @@ class RowCount:
     cells: tuple[str, ...]
     truths: tuple[bool, ...]
 
-    def smallest_of_models(self, result: Document, label: str) -> float | None:
+    def smallest_of_models(self, result: Document, slice_name: str) -> float | None:
         """Return the number of rows of a slice, the smallest of any model; None if unknown."""
-        numbers = [*self._numbers_by_row(result, label)] or [*self._numbers_by_model(result, label)]
-        return min(numbers, default=None)
+        row_counts = [*self._numbers_by_row(result, slice_name)] or [
+            *self._numbers_by_model(result, slice_name)
+        ]
+        return min(row_counts, default=None)
 
-    def _numbers_by_row(self, result: Document, label: str) -> Iterator[float]:
+    def _numbers_by_row(self, result: Document, slice_name: str) -> Iterator[float]:
         """Yield the number in each row of a slice, or the sum of its cells."""
         for row in (*result.tables.get("models", ()), *result.tables.get("slices", ())):
-            if row.get("slice") != label:
+            if row.get("slice") != slice_name:
                 continue
-            number = row.get(self.name)
-            cells = [row.get(cell) for cell in self.cells]
-            counts = [count for count in cells if isinstance(count, (int, float))]
-            if isinstance(number, (int, float)):
-                yield number
-            elif len(counts) == len(cells):
+            row_count = row.get(self.name)
+            cell_values = [row.get(cell) for cell in self.cells]
+            counts = [count for count in cell_values if isinstance(count, (int, float))]
+            if isinstance(row_count, (int, float)):
+                yield row_count
+            elif len(counts) == len(cell_values):
                 yield sum(counts)
 
-    def _numbers_by_model(self, result: Document, label: str) -> Iterator[float]:
+    def _numbers_by_model(self, result: Document, slice_name: str) -> Iterator[float]:
         """Yield the number of rows of a slice for each model, from a matrix of several classes."""
-        numbers: dict[Cell, float] = {}
+        rows_of_model: dict[Cell, float] = {}
         for row in result.tables.get("confusion", ()):
             is_positive = row["truth"] == result.parameters.get("positive")
-            if row["slice"] == label and is_positive in self.truths:
+            if row["slice"] == slice_name and is_positive in self.truths:
                 rows = cast("float", row["rows"])
-                numbers[row["model"]] = numbers.get(row["model"], 0) + rows
-        yield from numbers.values()
+                rows_of_model[row["model"]] = rows_of_model.get(row["model"], 0) + rows
+        yield from rows_of_model.values()
 
 
 ALL_ROWS = RowCount("rows", ("tp", "fp", "fn", "tn"), (True, False))
@@ -265,32 +270,42 @@ def size_gates(
     if count.name not in result.summary:
         message = f"{OPTION}--{name}{END}: {result.command} does not count {count.name} here"
         raise UsageError.new(message, "bad-gate", hint="remove it, or use report")
-    for label in (None, *evaluation.slices):
-        if label is None:
-            number = result.summary[count.name]
+    for slice_name in (None, *evaluation.slices):
+        if slice_name is None:
+            row_count = result.summary[count.name]
         else:
-            number = count.smallest_of_models(result, label)
-        value = number if isinstance(number, (int, float)) else None
-        paired_rows = evaluation.paired_rows if count == ALL_ROWS and label is None else None
+            row_count = count.smallest_of_models(result, slice_name)
+        value = row_count if isinstance(row_count, (int, float)) else None
+        paired_rows = evaluation.paired_rows if count == ALL_ROWS and slice_name is None else None
         if value is not None and paired_rows is not None:
             value = min(value, paired_rows)
         is_met = value is not None and value >= minimum
         reason = None if value is not None else "not_alike"
-        yield Gate(name, count.name, None, minimum, value, is_met, reason, slice=label)
+        yield Gate(
+            name,
+            count.name,
+            model=None,
+            limit=minimum,
+            value=value,
+            passed=is_met,
+            reason=reason,
+            slice=slice_name,
+        )
 
 
 def pending_size(name: str, option: str, count: RowCount, gates: Gates) -> Iterator[PendingGate]:
     """Yield the required number of rows, where there is one."""
     minimum = getattr(gates, option)
     if minimum is not None:
-        yield Gate(name, count.name, None, minimum, None, True), f"{name} {minimum:,}"
+        gate = Gate(name, count.name, model=None, limit=minimum, value=None, passed=True)
+        yield gate, f"{name} {minimum:,}"
 
 
 def size_sentence(gate: Gate) -> str:
     """Return the sentence on a number of rows and the required one."""
-    number = "unknown" if gate.value is None else f"{gate.value:,.10g}"
+    count_text = "unknown" if gate.value is None else f"{gate.value:,.10g}"
     prefix = "".join(f"{name}: " for name in (gate.run, gate.slice) if name)
-    return f"{prefix}{number} {gate.metric}, {gate.kind} {gate.limit:g}"
+    return f"{prefix}{count_text} {gate.metric}, {gate.kind} {gate.limit:g}"
 
 
 def size_kind(name: str, option: str, count: RowCount) -> GateKind:
@@ -307,23 +322,25 @@ SIZE_KINDS = (MIN_ROWS, MIN_POSITIVES)
 
 def still_best_gates(evaluation: GateEvaluation) -> Iterator[Gate]:
     """Yield gates on whether models are tied with the best by the leading measure."""
-    models = evaluation.gates.still_best
+    model_texts = evaluation.gates.still_best
     result = evaluation.result
     best_rows: Sequence[Row] = result.tables.get("best", ())
     is_ranked = bool(best_rows) and "tied" in best_rows[0]
-    if models and not (STILL_BEST.applies_to(result.command) and is_ranked):
+    if model_texts and not (STILL_BEST.applies_to(result.command) and is_ranked):
         hint = f"use report with several models and without {OPTION}--interval none{END}"
         message = (
             f"{OPTION}--{STILL_BEST.name}{END}: the models of this result are not ranked with "
             "intervals"
         )
         raise UsageError.new(message, "bad-gate", hint=hint)
-    for text in models:
-        rule, _, pattern = text.partition(":")
-        has_rule = text.startswith(("any:", "all:")) and text not in evaluation.rows
-        rows = evaluation.match_models(pattern if has_rule else text, STILL_BEST.name)
+    for model_text in model_texts:
+        quantifier, _, pattern = model_text.partition(":")
+        has_quantifier = (
+            model_text.startswith(("any:", "all:")) and model_text not in evaluation.rows
+        )
+        rows = evaluation.match_models(pattern if has_quantifier else model_text, STILL_BEST.name)
         gates = [_still_best_gate(model, best_rows) for model in rows]
-        if has_rule and rule == "any":
+        if has_quantifier and quantifier == "any":
             gates = [replace(max(gates, key=lambda gate: gate.passed), among=len(gates))]
         yield from gates
 
@@ -332,24 +349,28 @@ def _still_best_gate(model: str, best_rows: Sequence[Row]) -> Gate:
     """Return the gate of a model; best_rows: of the table `best`, the leading measure first."""
     measure = best_rows[0]["measure"]
     tied_by_model = {row["model"]: row["tied"] for row in best_rows if row["measure"] == measure}
-    tied = tied_by_model.get(model)
-    if isinstance(tied, bool):
-        return Gate(STILL_BEST.name, measure, model, 1.0, float(tied), tied)
-    return Gate(STILL_BEST.name, measure, model, 1.0, None, False, "undefined")
+    is_tied = tied_by_model.get(model)
+    if isinstance(is_tied, bool):
+        return Gate(
+            STILL_BEST.name, measure, model, limit=1.0, value=float(is_tied), passed=is_tied
+        )
+    return Gate(
+        STILL_BEST.name, measure, model, limit=1.0, value=None, passed=False, reason="undefined"
+    )
 
 
 def pending_still_best(gates: Gates) -> Iterator[PendingGate]:
     """Yield a gate for each model that has to be tied with the best, as it is written."""
     name = STILL_BEST.name
     for model in gates.still_best:
-        yield Gate(name, name, model, 1.0, None, True), f"{name} {model}"
+        yield Gate(name, name, model, limit=1.0, value=None, passed=True), f"{name} {model}"
 
 
 def still_best_sentence(gate: Gate) -> str:
     """Return the sentence on whether a model is significantly worse than the best."""
-    outcome = "" if gate.value is not None else f"({gate.reason}) "
-    outcome = "not " if gate.passed else outcome
-    return f"{gate.subject} is {outcome}significantly worse than the best, {gate.kind}"
+    outcome_clause = "" if gate.value is not None else f"({gate.reason}) "
+    outcome_clause = "not " if gate.passed else outcome_clause
+    return f"{gate.subject} is {outcome_clause}significantly worse than the best, {gate.kind}"
 
 
 STILL_BEST = GateKind(
@@ -367,7 +388,15 @@ def missing_baseline_gate(evaluation: GateEvaluation) -> Iterator[Gate]:
     gates = evaluation.gates
     name = basename(fspath(gates.baseline))
     is_skipped = gates.baseline_missing == "skip"
-    yield Gate(BASELINE.name, name, None, 0.0, None, is_skipped, NO_BASELINE)
+    yield Gate(
+        BASELINE.name,
+        name,
+        model=None,
+        limit=0.0,
+        value=None,
+        passed=is_skipped,
+        reason=NO_BASELINE,
+    )
 
 
 def baseline_sentence(gate: Gate) -> str:

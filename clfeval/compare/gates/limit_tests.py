@@ -38,19 +38,19 @@ from clfeval.records import dataclass, replace
 DIFFERENCE_SUFFIX = "_difference"  # behind a measure: the model's value less the reference's
 
 
-def slice_rows(result: Document, part: str | None) -> Labelled:
+def slice_rows(result: Document, slice_name: str | None) -> Labelled:
     """Return the rows by label, with differences from the reference if there is one.
 
-    part: the slice; None for the whole table.
+    slice_name: None for the whole table.
     """
-    rows = dict(rows_by_label(result, part))
+    rows = dict(rows_by_label(result, slice_name))
     if result.parameters.get("reference") == "all-pairs":
         return rows
     for row in result.tables.get(COMPARISONS, ()):
-        label = row["model"]
-        if row["against"] in ("reference", "run") and row["slice"] == part and label in rows:
+        model = row["model"]
+        if row["against"] in ("reference", "run") and row["slice"] == slice_name and model in rows:
             name = f"{row['measure']}{DIFFERENCE_SUFFIX}"
-            rows[label] = as_row({**rows[label], name: row["difference"]})
+            rows[model] = as_row({**rows[model], name: row["difference"]})
     return rows
 
 
@@ -59,7 +59,7 @@ def match_slices(limit: Limit, slices: Sequence[str]) -> list[str]:
     pattern = str(limit.slices)
     if pattern in slices:
         return [pattern]
-    matches = [label for label in slices if fnmatchcase(label, pattern)]
+    matches = [slice_name for slice_name in slices if fnmatchcase(slice_name, pattern)]
     if not matches:
         hint = suggestion(pattern, slices) or f"slices: {list_names(slices)}"
         if not slices:
@@ -74,17 +74,19 @@ def match_models(rows: Labelled, model: str | None, kind: str) -> Labelled:
     """Return the rows of a model, or of the models that match a pattern; all rows for None."""
     if model is None:
         return rows
-    exact = {k: row for k, row in rows.items() if model in (k, subject_name(row))}
-    if exact:
-        return exact
-    matches = {k: row for k, row in rows.items() if fnmatchcase(subject_name(row), model)}
-    if not matches:
+    exact_rows = {label: row for label, row in rows.items() if model in (label, subject_name(row))}
+    if exact_rows:
+        return exact_rows
+    matching_rows = {
+        label: row for label, row in rows.items() if fnmatchcase(subject_name(row), model)
+    }
+    if not matching_rows:
         names = list(dict.fromkeys(subject_name(row) for row in rows.values()))
         hint = suggestion(model, names) or f"models: {list_names(names)}"
         raise UsageError.new(
             f"{OPTION}--{kind}{END}: no model '{model}'", "unknown-model", hint=hint
         )
-    return matches
+    return matching_rows
 
 
 def match_metric(limit: Limit, cells: Mapping[str, Cell], result: Document) -> str:
@@ -94,19 +96,23 @@ def match_metric(limit: Limit, cells: Mapping[str, Cell], result: Document) -> s
     for name in _names_in(result, stem):
         if name + suffix in cells:
             return name + suffix
-        matches = [cell for cell in cells if cell.startswith(f"{name}:") and cell.endswith(suffix)]
-        if len(matches) > 1:
+        matching_cells = [
+            cell for cell in cells if cell.startswith(f"{name}:") and cell.endswith(suffix)
+        ]
+        if len(matching_cells) > 1:
             message = f"{OPTION}--{limit.kind}{END}: '{limit.metric}' matches several measures"
-            raise UsageError.new(message, "bad-gate", hint=f"choose one of {list_names(matches)}")
-        if matches:
-            return matches[0]
-    metrics = [name for name, cell in cells.items() if is_number(cell)]
-    measure = _name_and_parameters(limit.metric)
-    for name in metrics:
-        if _name_and_parameters(name) == measure:
+            raise UsageError.new(
+                message, "bad-gate", hint=f"choose one of {list_names(matching_cells)}"
+            )
+        if matching_cells:
+            return matching_cells[0]
+    metric_names = [name for name, cell in cells.items() if is_number(cell)]
+    limited_measure = _name_and_parameters(limit.metric)
+    for name in metric_names:
+        if _name_and_parameters(name) == limited_measure:
             return name
     message = f"{OPTION}--{limit.kind}{END}: no metric '{limit.metric}'"
-    hint = _unknown_metric_hint(limit, metrics, result)
+    hint = _unknown_metric_hint(limit, metric_names, result)
     raise UsageError.new(message, "unknown-metric", hint=hint)
 
 
@@ -117,9 +123,9 @@ def _unknown_metric_hint(limit: Limit, metrics: list[str], result: Document) -> 
     """
     metric = limit.metric
     stem = metric.removesuffix(DIFFERENCE_SUFFIX)
-    model, dot, tail = metric.partition(".")
-    if dot and any(row.get("model") == model for row in result.tables.get("models", ())):
-        return f"write '{model}:{tail}'"
+    model, separator, metric_of_model = metric.partition(".")
+    if separator and any(row.get("model") == model for row in result.tables.get("models", ())):
+        return f"write '{model}:{metric_of_model}'"
     if stem.casefold() in TWO_AREAS:
         return "write average_precision (steps) or pr_auc (trapezoids)"
     _refuse_missing_measure(limit, stem)
@@ -137,18 +143,18 @@ def _unknown_metric_hint(limit: Limit, metrics: list[str], result: Document) -> 
 
 def _limit_names(metrics: Sequence[str], command: str) -> list[str]:
     """Return all names that a limit may use: of cells, and of what a report computes for it."""
-    ids = [*filter(CATALOG.get, metrics)]
+    measure_ids = [*filter(CATALOG.get, metrics)]
     if command == "report":
-        ids += [measure.id for measure in CATALOG.values() if measure.needs in LIMITED]
-    return list(dict.fromkeys([*metrics, *all_spellings(ids)]))
+        measure_ids += [measure.id for measure in CATALOG.values() if measure.needs in LIMITED]
+    return list(dict.fromkeys([*metrics, *all_spellings(measure_ids)]))
 
 
 def _names_in(result: Document, stem: str) -> list[str]:
     """Return the names that a measure may have in a result, macro averages among them."""
     names = [*equivalent_names(stem), normalize_name(stem)]
-    several = "positive" in result.parameters and result.parameters["positive"] is None
-    if several and (macro := macro_stem(normalize_name(stem))) is not None:
-        names += equivalent_names(macro)
+    has_several_classes = "positive" in result.parameters and result.parameters["positive"] is None
+    if has_several_classes and (averaged_measure := macro_stem(normalize_name(stem))) is not None:
+        names += equivalent_names(averaged_measure)
     return names
 
 
@@ -164,21 +170,23 @@ def _missing_measure(limit: Limit, stem: str) -> tuple[str, str] | None:
     if find_measure(stem.partition(":")[0]) is not None:
         return None
     reason = missing_measure(normalize_name(stem))
-    negated = re.fullmatch(r"(?:.*_)?neg_(\w+)", normalize_name(stem))
-    opposite = limit_kind(limit.kind).opposite
-    if reason is None or negated is None or opposite is None or limit.part != "value":
+    negated_match = re.fullmatch(r"(?:.*_)?neg_(\w+)", normalize_name(stem))
+    opposite_kind = limit_kind(limit.kind).opposite
+    if reason is None or negated_match is None or opposite_kind is None or limit.part != "value":
         return reason
-    if find_measure(negated[1]) is None:
+    if find_measure(negated_match[1]) is None:
         return reason
     model = "" if limit.model is None else f"{limit.model}:"
-    gate = quote_word(f"{model}{negated[1]}={-limit.limit + 0:g}")
-    return reason[0], f"use {OPTION}--{opposite.name} {gate}{END}"
+    gate_text = quote_word(f"{model}{negated_match[1]}={-limit.limit + 0:g}")
+    return reason[0], f"use {OPTION}--{opposite_kind.name} {gate_text}{END}"
 
 
 def _name_and_parameters(metric: str) -> tuple[frozenset[str], dict[str, str]]:
     """Return the names of a measure, and its parameters: 0.10 is .1."""
-    name, _, settings = metric.partition(":")
-    parameters = dict(part.partition("=")[::2] for part in settings.split(",") if part)
+    name, _, parameters_text = metric.partition(":")
+    parameters = dict(
+        assignment.partition("=")[::2] for assignment in parameters_text.split(",") if assignment
+    )
     for key, text in parameters.items():
         with suppress(ValueError):
             parameters[key] = repr(float(text))
@@ -188,14 +196,16 @@ def _name_and_parameters(metric: str) -> tuple[frozenset[str], dict[str, str]]:
 def slice_gaps(result: Document, limit: Limit, metric: str) -> Iterator[tuple[str, str, Cell]]:
     """Yield model, slice and gap, or the extreme slices; UsageError without table or measure."""
     is_difference = limit.part.startswith("gap")
-    table = result.tables.get("extremes", ())
+    comparisons = result.tables.get("extremes", ())
     if is_difference:
-        table = comparison_rows(result, "slice", within_slices=True)
-    rows = [row for row in table if row["measure"] == metric]
+        comparisons = comparison_rows(result, "slice", within_slices=True)
+    rows = [row for row in comparisons if row["measure"] == metric]
     if not rows:
         hint = f"use report with {OPTION}--by COLUMN{END}"
-        if len(table):
-            hint = f"compared: {list_names(dict.fromkeys(str(row['measure']) for row in table))}"
+        if len(comparisons):
+            hint = (
+                f"compared: {list_names(dict.fromkeys(str(row['measure']) for row in comparisons))}"
+            )
             hint += f"; for others add {OPTION}--measure {limit.metric}{END}"
         message = f"{OPTION}--{limit.kind}{END}: slices are not compared by '{limit.metric}'"
         raise UsageError.new(message, "unknown-metric", hint=hint)
@@ -246,20 +256,24 @@ def _not_computed_hint(result: Document, metric: str) -> str | None:
 
 def _part_suggestion(metric: str, metrics: list[str]) -> str | None:
     """Return a suggestion for an unknown part of a measure: `.low` for `.lo`."""
-    name, dot, part = metric.rpartition(".")
-    if dot and not part and find_measure(name):  # as a heading abbreviates it
+    name, separator, part_text = metric.rpartition(".")
+    if separator and not part_text and find_measure(name):  # as a heading abbreviates it
         return f"use '{name}'"
-    is_computed = bool(dot) and any(spelling in metrics for spelling in equivalent_names(name))
-    parts = [f"{name}.{part}" for part in PARTS] if is_computed else []
-    return suggestion(metric, parts) or (f"parts: {list_names(parts)}" if parts else None)
+    is_computed = bool(separator) and any(
+        spelling in metrics for spelling in equivalent_names(name)
+    )
+    spelled_parts = [f"{name}.{part_text}" for part_text in PARTS] if is_computed else []
+    return suggestion(metric, spelled_parts) or (
+        f"parts: {list_names(spelled_parts)}" if spelled_parts else None
+    )
 
 
-NOT_THERE, NOT_SIGNIFICANT = "not_in_baseline", "not_significant"
-ABSENT = (NOT_THERE, MISSING)  # of a value that the baseline does not have
-UNDEFINED_THEN = "undefined_in_baseline"
+NOT_IN_BASELINE, NOT_SIGNIFICANT = "not_in_baseline", "not_significant"
+ABSENCE_REASONS = (NOT_IN_BASELINE, MISSING)  # of a value that the baseline does not have
+UNDEFINED_IN_BASELINE = "undefined_in_baseline"
 NO_INTERVAL = "no_interval"
-NO_LIMITS = (NO_INTERVAL, FEW_CLUSTERS)
-ENDLESS = {"infinite": math.inf, "minus_infinite": -math.inf}
+INTERVAL_REASONS = (NO_INTERVAL, FEW_CLUSTERS)
+INFINITY_OF_REASON = {"infinite": math.inf, "minus_infinite": -math.inf}
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,31 +304,31 @@ class GateDraft:
         """The kind of the limit."""
         return limit_kind(self.limit.kind)
 
-    def gate(self, model: str | None, part: str | None) -> Gate:
+    def gate(self, model: str | None, slice_name: str | None) -> Gate:
         """Return the gate, as one that is not met."""
         limit = self.limit
         metric = self.metric if limit.part == "value" else f"{self.metric}.{limit.part}"
         limit_text = None
         if self.shares:
-            numbers = [] if limit.share else [repr(limit.limit)]
+            limit_texts = [] if limit.share else [repr(limit.limit)]
             percentages = [f"{100 * share:.12g}%" for share in self.shares]
-            limit_text = " and ".join([*numbers, *percentages])
+            limit_text = " and ".join([*limit_texts, *percentages])
         return Gate(
             limit.kind,
             metric,
             model,
-            0.0 if limit.share else limit.limit,
-            None,
-            False,
+            limit=0.0 if limit.share else limit.limit,
+            value=None,
+            passed=False,
             severity=self.severity,
-            slice=part,
+            slice=slice_name,
             limit_text=limit_text,
         )
 
 
-def value_gate(draft: GateDraft, model: str | None, part: str | None, cell: Cell) -> Gate:
+def value_gate(draft: GateDraft, model: str | None, slice_name: str | None, cell: Cell) -> Gate:
     """Return the gate of a value, or of a limit of its confidence interval."""
-    gate = draft.gate(model, part)
+    gate = draft.gate(model, slice_name)
     limit = draft.limit
     value, reason = estimate_part(cell, limit.part.rpartition(".")[2])
     if value is None:
@@ -322,33 +336,39 @@ def value_gate(draft: GateDraft, model: str | None, part: str | None, cell: Cell
     return _set_outcome(gate, value, draft.kind.meets(value, limit.limit))
 
 
-def change_gate(draft: GateDraft, model: str | None, part: str | None, change: Change) -> Gate:
+def change_gate(
+    draft: GateDraft, model: str | None, slice_name: str | None, change: Change
+) -> Gate:
     """Return the gate of the change of a value, or of a limit of its confidence interval."""
-    gate = value_gate(draft, model, part, change.difference)
+    gate = value_gate(draft, model, slice_name, change.difference)
     if "." in draft.limit.part:
         return gate
     return _with_p_value(gate, change, significant=change.significant(draft.level))
 
 
-def drop_gate(draft: GateDraft, model: str | None, part: str | None, change: Change) -> Gate:
+def drop_gate(draft: GateDraft, model: str | None, slice_name: str | None, change: Change) -> Gate:
     """Return the gate of how much worse a value is than the baseline's.
 
     Allowed: the largest of the limit and the shares of the old value. With `significant` a drop is
     met where the change is not significantly worse.
     """
-    gate = draft.gate(model, part)
-    old, old_reason = estimate_part(change.old, draft.limit.part)
-    new, new_reason = estimate_part(change.new, draft.limit.part)
-    if new is None:
+    gate = draft.gate(model, slice_name)
+    old_value, old_reason = estimate_part(change.old, draft.limit.part)
+    new_value, new_reason = estimate_part(change.new, draft.limit.part)
+    if new_value is None:
         return replace(gate, reason=new_reason or "undefined")
-    if old is None:
-        absence = NOT_THERE if change.old.reason in ABSENT else UNDEFINED_THEN
-        return replace(gate, reason=old_reason if old_reason in NO_LIMITS else absence)
-    allowed = _allowed_drop(draft, old)
-    if allowed is None:
+    if old_value is None:
+        absence_reason = (
+            NOT_IN_BASELINE if change.old.reason in ABSENCE_REASONS else UNDEFINED_IN_BASELINE
+        )
+        return replace(
+            gate, reason=old_reason if old_reason in INTERVAL_REASONS else absence_reason
+        )
+    max_drop = _allowed_drop(draft, old_value)
+    if max_drop is None:
         return replace(gate, reason="infinite")
-    drop = _measured_drop(draft.best, old, new)
-    gate = _set_outcome(replace(gate, limit=float(allowed)), float(drop), drop <= allowed)
+    drop = _measured_drop(draft.best, old_value, new_value)
+    gate = _set_outcome(replace(gate, limit=float(max_drop)), float(drop), drop <= max_drop)
     verdict = change.verdict(draft.metric, draft.level, best=draft.best)
     gate = _with_p_value(gate, change, significant=verdict == WORSE)
     if draft.significant and not gate.passed:
@@ -362,11 +382,11 @@ def drop_gate(draft: GateDraft, model: str | None, part: str | None, change: Cha
 def _allowed_drop(draft: GateDraft, old: float) -> Decimal | None:
     """Return the largest allowed drop in decimals; None for a share of an infinite value."""
     limit = draft.limit
-    amounts = [] if limit.share else [Decimal(repr(limit.limit))]
+    allowed_drops = [] if limit.share else [Decimal(repr(limit.limit))]
     if math.isfinite(old):
-        size = abs(Decimal(repr(old)))
-        amounts += [Decimal(repr(share)) * size for share in draft.shares]
-    return max(amounts, default=None)
+        old_size = abs(Decimal(repr(old)))
+        allowed_drops += [Decimal(repr(share)) * old_size for share in draft.shares]
+    return max(allowed_drops, default=None)
 
 
 def _measured_drop(best: str, old: float, new: float) -> Decimal:
@@ -398,35 +418,35 @@ def estimate_part(cell: Cell, part: str) -> tuple[float | None, str | None]:
         return (cell, None) if isinstance(cell, (int, float)) else (None, "undefined")
     part = part if part in ("low", "high") else "value"
     number: float | None = getattr(cell, part)
-    endless = ENDLESS.get(str(cell.reason))
+    infinite_value = INFINITY_OF_REASON.get(str(cell.reason))
     if number is None and part == "value":
-        number = endless
+        number = infinite_value
     elif number is None and (cell.high if part == "low" else cell.low) is not None:
         # an interval that lacks an end has none on that side
         number = -math.inf if part == "low" else math.inf
-    reason = cell.reason if part == "value" or endless is None else None
+    reason = cell.reason if part == "value" or infinite_value is None else None
     return number, reason or (None if number is not None else NO_INTERVAL)
 
 
 def slack(gate: Gate) -> tuple[bool, float]:
     """Return whether a gate is met, and its margin, as a sort key."""
-    value = ENDLESS.get(str(gate.reason)) if gate.value is None else gate.value
+    value = INFINITY_OF_REASON.get(str(gate.reason)) if gate.value is None else gate.value
     margin = -math.inf if value is None else limit_kind(gate.kind).margin(value, gate.limit)
     return gate.passed, margin
 
 
-def _set_outcome(gate: Gate, value: float, met: bool) -> Gate:
+def _set_outcome(gate: Gate, value: float, is_met: bool) -> Gate:
     if math.isfinite(value):
-        return replace(gate, value=value, passed=met)
+        return replace(gate, value=value, passed=is_met)
     # an infinite value is judged as infinite, and its reason names it; a measure with a finite
     # range has none
     measure = CATALOG.get(gate.metric.partition(":")[0].partition(".")[0])
-    met &= measure is None or not (math.isfinite(measure.low) and math.isfinite(measure.high))
-    return replace(gate, passed=met, reason="infinite" if value > 0 else "minus_infinite")
+    is_met &= measure is None or not (math.isfinite(measure.low) and math.isfinite(measure.high))
+    return replace(gate, passed=is_met, reason="infinite" if value > 0 else "minus_infinite")
 
 
-ADD = f"add {OPTION}--baseline FILE{END}: an earlier table or a saved result"
-VALUES = ("value", "low", "high")  # parts that lie where the measure does
+BASELINE_HINT = f"add {OPTION}--baseline FILE{END}: an earlier table or a saved result"
+VALUE_PARTS = ("value", "low", "high")  # parts that lie where the measure does
 
 
 def check_ranges(limits: Iterable[Limit]) -> None:
@@ -447,7 +467,7 @@ def check_limit(limit: Limit, metric: str) -> None:
     if measure is None or limit.share:
         return
     low, high, description = measure.low, measure.high, f"the range of '{limit.metric}'"
-    if limit.compares or limit.part not in VALUES:
+    if limit.compares or limit.part not in VALUE_PARTS:
         low, high = low - high, high - low
         subject = "gaps" if limit.is_gap else "excesses" if limit.part == "excess" else "changes"
         description = f"the range of {subject} in '{limit.metric}'"
@@ -466,7 +486,7 @@ def _check_drop(limit: Limit, measure: Measure | None) -> None:
     """Refuse a drop of what is no value, and of a measure without a direction."""
     minimum = f"{OPTION}--{FAIL_UNDER.name}{END}"
     maximum = f"{OPTION}--{FAIL_OVER.name}{END}"
-    if limit.part not in VALUES:
+    if limit.part not in VALUE_PARTS:
         metric = f"{limit.metric}.{limit.part}"
         message = f"{OPTION}--{limit.kind}{END}: '{metric}' is not a value that can drop"
         hint = f"use {minimum} '{metric}=VALUE', or {maximum}"
@@ -483,6 +503,6 @@ def _check_drop(limit: Limit, measure: Measure | None) -> None:
 def check_compared(limit: Limit) -> None:
     """Refuse a limit that needs a comparison which the result does not have."""
     if limit.compares:
-        part = "" if limit_kind(limit.kind).drop else f": '{limit.metric}.{limit.part}'"
-        message = f"{OPTION}--{limit.kind}{END}{part} needs a baseline"
-        raise UsageError.new(message, "bad-gate", hint=ADD)
+        part_clause = "" if limit_kind(limit.kind).drop else f": '{limit.metric}.{limit.part}'"
+        message = f"{OPTION}--{limit.kind}{END}{part_clause} needs a baseline"
+        raise UsageError.new(message, "bad-gate", hint=BASELINE_HINT)

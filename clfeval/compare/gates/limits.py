@@ -17,7 +17,7 @@ from clfeval.records import dataclass
 
 LimitKind = Literal["fail-under", "fail-over", "warn-under", "warn-over", "max-drop"]
 WhenMissing = Literal["fail", "skip"]
-SHAPE = "METRIC=VALUE"
+LIMIT_SHAPE = "METRIC=VALUE"
 # needs of the measures that a report computes where a limit names them
 LIMITED = ("confusion", "scores", "probabilities")
 
@@ -65,42 +65,46 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
     But for its parameters: `rf:f_beta:beta=2=0.8`. A slice follows in brackets:
     `rf:recall[site=a].low=0.8`. A drop may be a share of the baseline's value: `recall=2%`.
     """
-    left, _, number = text.rpartition("=")
-    left = plain_heading(left)
-    share = kind == "max-drop" and number.endswith("%")
+    left_side, _, number_text = text.rpartition("=")
+    left_side = plain_heading(left_side)
+    is_share = kind == "max-drop" and number_text.endswith("%")
     limit = math.nan
-    if re.fullmatch(_NUMBER, number.removesuffix("%") if share else number):
-        limit = float(number.removesuffix("%")) / (100 if share else 1)
-    match = re.fullmatch(_LEFT, left)
-    suffix = match and match["part"] and match["part"][1:]
-    if match is None or not math.isfinite(limit) or (suffix and suffix not in PARTS):
+    if re.fullmatch(_NUMBER, number_text.removesuffix("%") if is_share else number_text):
+        limit = float(number_text.removesuffix("%")) / (100 if is_share else 1)
+    match = re.fullmatch(_LEFT, left_side)
+    part_text = match and match["part"] and match["part"][1:]
+    if match is None or not math.isfinite(limit) or (part_text and part_text not in PARTS):
         raise UsageError.new(
-            f"{OPTION}--{kind}{END} '{text}' is not {SHAPE}",
+            f"{OPTION}--{kind}{END} '{text}' is not {LIMIT_SHAPE}",
             "bad-gate",
-            hint=_limit_hint(kind, number, suffix),
+            hint=_limit_hint(kind, number_text, part_text),
         )
     metric = match["metric"]
     slices = match["slices"]
-    part: Part = next((name for name in PARTS if name == suffix), "value")
+    part: Part = next((name for name in PARTS if name == part_text), "value")
     if slices is None:
         part = next((name for name in PARTS if metric.endswith(f".{name}")), "value")
         metric = plain_heading(metric.removesuffix(f".{part}"))
     is_any = match["quantifier"] == "any"
-    return Limit(kind, metric, part, match["model"], limit, slices, share, is_any)
+    return Limit(kind, metric, part, match["model"], limit, slices, is_share, is_any)
 
 
-def _limit_hint(kind: LimitKind, number: str, suffix: str | None) -> str:
-    """Return how to write a gate; number: its text. suffix: what follows a slice."""
-    if suffix and (kind == "max-drop" or not number.endswith("%")):
+def _limit_hint(kind: LimitKind, number_text: str, part_text: str | None) -> str:
+    """Return how to write a gate; number_text: its limit. part_text: what follows a slice."""
+    if part_text and (kind == "max-drop" or not number_text.endswith("%")):
         return f"after a slice write one of {', '.join(f'.{name}' for name in PARTS)}"
     if kind == "max-drop":
         return (
             f"for example {OPTION}--max-drop recall=0.02{END}, or recall=2% of the baseline's value"
         )
-    examples = (
+    examples_text = (
         f"for example {OPTION}--{kind} recall=0.9{END} or {OPTION}--{kind} 'rf:recall.low=0.8'{END}"
     )
-    return f"write a share as 0.7, not as 70%; {examples}" if number.endswith("%") else examples
+    return (
+        f"write a share as 0.7, not as 70%; {examples_text}"
+        if number_text.endswith("%")
+        else examples_text
+    )
 
 
 def _limit_texts(flag: str, limits: object) -> tuple[str, ...]:
@@ -118,11 +122,13 @@ def _limit_texts(flag: str, limits: object) -> tuple[str, ...]:
 
 def _mapping_texts(flag: str, limits: Mapping[Any, object]) -> Iterator[str]:
     """Yield the limits of a mapping from metrics to one limit or several as texts."""
-    for name, values in limits.items():
-        if not as_list(values):
-            raise bad_option(f"{OPTION}{flag}{END}: '{name}' has no limit", f"{{{name!r}: 0.8}}")
-        for limit in as_list(values):
-            yield f"{name}={_limit_text(limit)}"
+    for metric, limit_values in limits.items():
+        if not as_list(limit_values):
+            raise bad_option(
+                f"{OPTION}{flag}{END}: '{metric}' has no limit", f"{{{metric!r}: 0.8}}"
+            )
+        for limit in as_list(limit_values):
+            yield f"{metric}={_limit_text(limit)}"
 
 
 def _limit_text(limit: object) -> str:
@@ -142,12 +148,13 @@ def _check_baseline(flag: str, baseline: object) -> Any:
 
 GATES = "Gates"  # panel
 # fields of `Gates` that set no limit, but say what limits compare with, and how they are evaluated
-CIRCUMSTANCES = ("strict", "baseline", "baseline_missing", "significant")
+FIELDS_WITHOUT_LIMIT = ("strict", "baseline", "baseline_missing", "significant")
 
 
-def _limit_option(words: str, metavar: str = SHAPE, *, shell: bool = True) -> Opt:
+def _limit_option(help_text: str, metavar: str = LIMIT_SHAPE, *, shell: bool = True) -> Opt:
+    """Return the option of a kind of limit; metavar: what help shows for its value."""
     return Opt(
-        words,
+        help_text,
         GATES,
         metavar=metavar,
         completes="metric",
@@ -158,8 +165,8 @@ def _limit_option(words: str, metavar: str = SHAPE, *, shell: bool = True) -> Op
 
 
 def _minimum_option(noun: str) -> Opt:
-    words = f"Exit 1 if the table, or a slice with a gate, has fewer {noun}."
-    return Opt(words, GATES, minimum=1, shell=False)
+    help_text = f"Exit 1 if the table, or a slice with a gate, has fewer {noun}."
+    return Opt(help_text, GATES, minimum=1, shell=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -246,5 +253,5 @@ class Gates:
     @property
     def any(self) -> bool:
         """Whether any limit is set; UsageError for invalid limits."""
-        changed = {option.field for option in changed_options(self)}
-        return bool(self.limits or changed.difference(CIRCUMSTANCES))
+        changed_fields = {option.field for option in changed_options(self)}
+        return bool(self.limits or changed_fields.difference(FIELDS_WITHOUT_LIMIT))

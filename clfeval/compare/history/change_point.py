@@ -100,45 +100,52 @@ def change_points(
     Benjamini-Hochberg family over models and measures.
     """
     points: list[ChangePoint] = []
-    screen = tested_measures(command)
+    screen_measures = tested_measures(command)
     for lines in series.values():
         if lines[-1].label == label:
-            points += _points_of_model(lines, screen)
-    adjusted = adjusted_fdr([point.change for point in points])
-    tested = [replace(point, change=change) for point, change in zip(points, adjusted, strict=True)]
-    significant = [point for point in tested if point.change.significant(point.level)]
-    return sorted(significant, key=lambda point: point.change.adjusted or 0.0)
+            points += _points_of_model(lines, screen_measures)
+    adjusted_changes = adjusted_fdr([point.change for point in points])
+    adjusted_points = [
+        replace(point, change=change)
+        for point, change in zip(points, adjusted_changes, strict=True)
+    ]
+    significant_points = [
+        point for point in adjusted_points if point.change.significant(point.level)
+    ]
+    return sorted(significant_points, key=lambda point: point.change.adjusted or 0.0)
 
 
 def _points_of_model(
-    lines: Sequence[HistoryLine], screen: Collection[str]
+    lines: Sequence[HistoryLine], screen_measures: Collection[str]
 ) -> Iterator[ChangePoint]:
-    """Yield the change point of each tested measure of a model, not adjusted."""
-    last = lines[-1]
-    path = [line for line in lines if line.settings == last.settings]
-    measures = [measure for measure in last.measures if measure in screen]
-    level = last.level or LEVEL
-    rows = row_sets(path)
-    scales = level_scales(path, level)
-    candidates = (measure_series(path, measure, rows, scales) for measure in measures)
-    series = [estimates for estimates in candidates if estimates is not None]
-    splits = [best_split(estimates) for estimates in series]
+    """Yield the change point of each measure of a model on the first screen, not adjusted."""
+    last_line = lines[-1]
+    comparable_lines = [line for line in lines if line.settings == last_line.settings]
+    measures = [measure for measure in last_line.measures if measure in screen_measures]
+    level = last_line.level or LEVEL
+    row_set_ids = row_sets(comparable_lines)
+    scales = level_scales(comparable_lines, level)
+    candidate_series = (
+        measure_series(comparable_lines, measure, row_set_ids, scales) for measure in measures
+    )
+    all_series = [series for series in candidate_series if series is not None]
+    splits = [best_split(series) for series in all_series]
     segments = [
-        segment_means(estimates, split) for estimates, split in zip(series, splits, strict=True)
+        segment_means(series, split) for series, split in zip(all_series, splits, strict=True)
     ]
     changes = changes_of_independent(segments, level=level)
-    for estimates, split, change in zip(series, splits, changes, strict=True):
+    for series, split, change in zip(all_series, splits, changes, strict=True):
         if change.p is None:
             continue
-        position = estimates.positions[split]
+        since_index = series.positions[split]
         yield ChangePoint(
-            estimates.measure,
-            path[estimates.positions[0]],
-            path[position - 1],
-            path[position],
-            last,
-            float(estimates.limits[0, split]),
-            replace(change, p=largest_change_p(change.p, estimates)),
+            series.measure,
+            comparable_lines[series.positions[0]],
+            comparable_lines[since_index - 1],
+            comparable_lines[since_index],
+            last_line,
+            float(series.limits[0, split]),
+            replace(change, p=largest_change_p(change.p, series)),
             level,
         )
 
@@ -148,52 +155,60 @@ def row_sets(lines: Sequence[HistoryLine]) -> Ints:
 
     Lines without a digest have the rows of the same files, or rows of their own.
     """
-    numbers: dict[object, int] = {}
-    sets = np.arange(len(lines))
-    for position, line in enumerate(lines):
+    ids_by_key: dict[object, int] = {}
+    row_set_ids = np.arange(len(lines))
+    for line_index, line in enumerate(lines):
         files = line.data if line.data and None not in line.data else None
-        keys = [key for key in (line.truth, files) if key is not None]
-        if keys:
-            sets[position] = numbers.get(keys[0], position)
-        for key in keys:
-            numbers.setdefault(key, int(sets[position]))
-    return sets
+        row_keys = [row_key for row_key in (line.truth, files) if row_key is not None]
+        if row_keys:
+            row_set_ids[line_index] = ids_by_key.get(row_keys[0], line_index)
+        for row_key in row_keys:
+            ids_by_key.setdefault(row_key, int(row_set_ids[line_index]))
+    return row_set_ids
 
 
 def level_scales(lines: Sequence[HistoryLine], level: float) -> Floats:
     """Return the factors (n,) by which intervals of the lines are scaled to a level."""
     levels = {line.level or level for line in lines}
-    factors = {
+    scale_by_level = {
         line_level: critical_value(level) / critical_value(line_level) for line_level in levels
     }
-    return np.array([factors[line.level or level] for line in lines])
+    return np.array([scale_by_level[line.level or level] for line in lines])
 
 
 def measure_series(
-    path: Sequence[HistoryLine], measure: str, rows: Ints, scales: Floats
+    lines: Sequence[HistoryLine], measure: str, row_set_ids: Ints, scales: Floats
 ) -> MeasureSeries | None:
     """Return the estimates of a measure that have an interval; None of fewer than two.
 
-    A line with the rows and the value of the line before is left out: nothing changed. rows (n,):
-    number of the set of rows of each line. scales (n,): of the intervals.
+    A line with the rows and the value of the line before is left out: nothing changed.
+    row_set_ids (n,): see `row_sets`. scales (n,): of the intervals.
     """
-    cells = [line.measures.get(measure, MISSING_MEASURE) for line in path]
-    limits = np.array([(cell.value, cell.low, cell.high) for cell in cells], np.float64)
+    cells = [line.measures.get(measure, MISSING_MEASURE) for line in lines]
+    values_and_limits = np.array([(cell.value, cell.low, cell.high) for cell in cells], np.float64)
     with np.errstate(all="ignore"):
-        widths = limits[:, 2] - limits[:, 1]
-    positions = np.flatnonzero((widths > 0) & (widths < np.inf) & np.isfinite(limits[:, 0]))
-    values = limits[positions, 0]
-    repeated = (values[1:] == values[:-1]) & (rows[positions[1:]] == rows[positions[:-1]])
-    positions = np.delete(positions, 1 + np.flatnonzero(repeated))
-    if len(positions) < 2:
+        widths = values_and_limits[:, 2] - values_and_limits[:, 1]
+    line_indices = np.flatnonzero(
+        (widths > 0) & (widths < np.inf) & np.isfinite(values_and_limits[:, 0])
+    )
+    values = values_and_limits[line_indices, 0]
+    is_repeated = (values[1:] == values[:-1]) & (
+        row_set_ids[line_indices[1:]] == row_set_ids[line_indices[:-1]]
+    )
+    line_indices = np.delete(line_indices, 1 + np.flatnonzero(is_repeated))
+    if len(line_indices) < 2:
         return None
-    value, low, high = limits[positions].T
-    scale = scales[positions]
+    value, low, high = values_and_limits[line_indices].T
+    scale = scales[line_indices]
     lower = value - scale * np.maximum(value - low, 0.0)
     upper = value + scale * np.maximum(high - value, 0.0)
     widths = np.clip(upper - lower, SMALLEST_WIDTH, 1 / SMALLEST_WIDTH)
     return MeasureSeries(
-        measure, positions.tolist(), np.array([value, lower, upper]), widths**-2.0, rows[positions]
+        measure,
+        line_indices.tolist(),
+        np.array([value, lower, upper]),
+        widths**-2.0,
+        row_set_ids[line_indices],
     )
 
 
@@ -204,9 +219,14 @@ def best_split(series: MeasureSeries) -> int:
     weights of either side. Values are divided by the largest one, whose square may be no float.
     """
     values = series.limits[0] / (np.abs(series.limits[0]).max() or 1.0)
-    left, right = _sums_of_sides(series.weights)
-    left_total, right_total = _sums_of_sides(series.weights * values)
-    gains = (right_total / right - left_total / left) ** 2 * left * right / (left + right)
+    weights_before, weights_after = _sums_of_sides(series.weights)
+    sums_before, sums_after = _sums_of_sides(series.weights * values)
+    gains = (
+        (sums_after / weights_after - sums_before / weights_before) ** 2
+        * weights_before
+        * weights_after
+        / (weights_before + weights_after)
+    )
     return 1 + int(np.argmax(gains))
 
 
@@ -225,14 +245,14 @@ def segment_means(series: MeasureSeries, split: int) -> tuple[Estimate, Estimate
     return _segment_mean(series, sides), _segment_mean(series, ~sides)
 
 
-def _segment_mean(series: MeasureSeries, side: Bools) -> Estimate:
-    shares = series.weights[side] / series.weights[side].sum()
-    values, lower, upper = series.limits[:, side]
-    _, sets = np.unique(series.rows[side], return_inverse=True)
-    mean = float(shares @ values)
-    below = math.hypot(*np.bincount(sets, shares * (values - lower)).tolist())
-    above = math.hypot(*np.bincount(sets, shares * (upper - values)).tolist())
-    return Estimate(mean, mean - below, mean + above)
+def _segment_mean(series: MeasureSeries, in_segment: Bools) -> Estimate:
+    weights = series.weights[in_segment] / series.weights[in_segment].sum()
+    values, lower, upper = series.limits[:, in_segment]
+    _, row_set_indices = np.unique(series.rows[in_segment], return_inverse=True)
+    mean = float(weights @ values)
+    distance_below = math.hypot(*np.bincount(row_set_indices, weights * (values - lower)).tolist())
+    distance_above = math.hypot(*np.bincount(row_set_indices, weights * (upper - values)).tolist())
+    return Estimate(mean, mean - distance_below, mean + distance_above)
 
 
 def largest_change_p(p: float, series: MeasureSeries) -> float:
@@ -247,11 +267,13 @@ def largest_change_p(p: float, series: MeasureSeries) -> float:
     correlations are unknown, and the bound is Bonferroni's.
     Source: Worsley 1982, Biometrika 69:297; Owen 1956, Annals of Mathematical Statistics 27:1075.
     """
-    splits = len(series.weights) - 1
+    split_count = len(series.weights) - 1
     if not series.independent:
-        return min(1.0, splits * p)
-    left, right = _sums_of_sides(series.weights)
-    correlations = np.sqrt(left[:-1] / left[1:] * (right[1:] / right[:-1]))
+        return min(1.0, split_count * p)
+    weights_before, weights_after = _sums_of_sides(series.weights)
+    correlations = np.sqrt(
+        weights_before[:-1] / weights_before[1:] * (weights_after[1:] / weights_after[:-1])
+    )
     slopes = np.sqrt((1 - np.minimum(correlations, 1.0)) / (1 + correlations))
     h = abs(float(normal_quantile_array(np.array([max(p, SMALLEST_P) / 2]))[0]))
-    return min(1.0, splits * p, p + 4 * float(special().owens_t(h, slopes).sum()))
+    return min(1.0, split_count * p, p + 4 * float(special().owens_t(h, slopes).sum()))

@@ -117,12 +117,12 @@ MEASURE = {
 @cache
 def _line_schema() -> JsonSchema:
     """Return the schema of a line of a model."""
-    rows = {**OPTIONAL_NUMBER, "minimum": 0}
+    row_count_schema = {**OPTIONAL_NUMBER, "minimum": 0}
     properties = {
         **dict.fromkeys(("command", "label", "model", "settings", "version"), TEXT),
         **dict.fromkeys(("run", "truth"), OPTIONAL_TEXT),
         "data": {"type": "array", "items": OPTIONAL_TEXT},
-        **dict.fromkeys(("rows", "positives"), rows),
+        **dict.fromkeys(("rows", "positives"), row_count_schema),
         "level": {**OPTIONAL_NUMBER, "exclusiveMinimum": 0, "exclusiveMaximum": 1},
         "measures": {"type": "object", "additionalProperties": MEASURE},
         "gates": {"type": "object", "additionalProperties": {"type": "boolean"}},
@@ -160,11 +160,11 @@ def parse_line(text: str) -> HistoryEntry:
         raise ValueError(f"is not JSON: {error.msg} at column {error.colno}") from None
     if not isinstance(fields, dict):
         raise ValueError("is not a line of a history")
-    kind, _, number = str(fields.get("schema", "")).partition("/")
-    if kind != LINE_KIND or not (number.isascii() and number.isdigit()):
+    kind, _, version_text = str(fields.get("schema", "")).partition("/")
+    if kind != LINE_KIND or not (version_text.isascii() and version_text.isdigit()):
         raise ValueError("is not a line of a history: the key 'schema' is missing or unknown")
-    if int(number) > LINE_VERSION:
-        raise NewerVersionError(f"{kind}/{number} is too new for this program ({LINE})")
+    if int(version_text) > LINE_VERSION:
+        raise NewerVersionError(f"{kind}/{version_text} is too new for this program ({LINE})")
     schema = _accepted_schema() if "accepted" in fields else _line_schema()
     if violation := schema.violation(fields):
         raise ValueError(str(violation))
@@ -173,12 +173,12 @@ def parse_line(text: str) -> HistoryEntry:
     measures = {
         name: read_record(HistoryMeasure, measure) for name, measure in fields["measures"].items()
     }
-    parts = {
+    parsed_fields = {
         "data": tuple(fields.get("data", ())),
         "settings": settings_of(fields.get("settings", "")),
         "measures": measures,
     }
-    return read_record(HistoryLine, {**fields, **parts})
+    return read_record(HistoryLine, {**fields, **parsed_fields})
 
 
 HISTORY = "History"  # panel
@@ -234,15 +234,17 @@ class HistoryLines:
     @classmethod
     def from_entries(cls, name: str, sha256: str, entries: Sequence[HistoryEntry]) -> HistoryLines:
         """Return the lines; those accepted are above the entry, after a merge anywhere."""
-        all_lines = [line for line in entries if isinstance(line, HistoryLine)]
+        all_lines = [
+            history_entry for history_entry in entries if isinstance(history_entry, HistoryLine)
+        ]
         lines: dict[tuple[SeriesKey, str], HistoryLine] = {}
         accepted: dict[SeriesKey, HistoryLine] = {}
-        for line in entries:
-            if isinstance(line, HistoryLine):
-                lines[series_key(line), line.label] = line
+        for history_entry in entries:
+            if isinstance(history_entry, HistoryLine):
+                lines[series_key(history_entry), history_entry.label] = history_entry
             else:
-                accepted |= _labelled_lines(lines.values(), line) or _labelled_lines(
-                    all_lines, line
+                accepted |= _labelled_lines(lines.values(), history_entry) or _labelled_lines(
+                    all_lines, history_entry
                 )
         return cls(name, sha256, tuple(entries), tuple(lines.values()), accepted)
 
@@ -267,12 +269,17 @@ class HistoryLines:
     def up_to_label(self, command: str, label: str) -> HistoryLines:
         """Return the history of a command up to this label."""
         labels = self.labels(command)
-        earlier_labels = labels[: labels.index(label) + 1]
+        included_labels = labels[: labels.index(label) + 1]
         entries = [
-            line
-            for line in self.entries
-            if line.command == command
-            and (line.label if isinstance(line, HistoryLine) else line.accepted) in earlier_labels
+            history_entry
+            for history_entry in self.entries
+            if history_entry.command == command
+            and (
+                history_entry.label
+                if isinstance(history_entry, HistoryLine)
+                else history_entry.accepted
+            )
+            in included_labels
         ]
         return HistoryLines.from_entries(self.name, self.sha256, entries)
 
@@ -293,8 +300,8 @@ def series_key(line: HistoryLine) -> SeriesKey:
 def read_history(name: str) -> HistoryLines:
     """Return a history; UsageError names every invalid line and its problem."""
     try:
-        mode = os.stat(name).st_mode
-        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # some never end
+        file_mode = os.stat(name).st_mode
+        if stat.S_ISCHR(file_mode) or stat.S_ISBLK(file_mode):  # some never end
             hint = "write its content into a file"
             raise UsageError.new(f"cannot read '{name}': it is a device", CODE, hint=hint)
         content = Path(name).read_bytes()
@@ -303,18 +310,18 @@ def read_history(name: str) -> HistoryLines:
     entries: list[tuple[int, HistoryEntry]] = []
     problems: list[Problem] = []
     hints: set[str] = set()
-    for number, text in enumerate(content.split(b"\n"), 1):
-        if not text.strip():
+    for line_number, line_text in enumerate(content.split(b"\n"), 1):
+        if not line_text.strip():
             continue
         try:
-            entries.append((number, parse_line(text.decode())))
+            entries.append((line_number, parse_line(line_text.decode())))
         except UnicodeDecodeError:
-            problems.append(Problem("is not UTF-8", CODE, name, number))
+            problems.append(Problem("is not UTF-8", CODE, name, line_number))
         except ValueError as error:
-            problems.append(Problem(str(error), CODE, name, number))
+            problems.append(Problem(str(error), CODE, name, line_number))
             hints.add(
                 MERGED
-                if text.startswith(CONFLICTS)
+                if line_text.startswith(CONFLICTS)
                 else UPDATE
                 if isinstance(error, NewerVersionError)
                 else REMOVE
@@ -334,11 +341,13 @@ def _unknown_label_problems(
     name: str, entries: Sequence[tuple[int, HistoryEntry]]
 ) -> Iterator[Problem]:
     """Yield a problem for each accepted label that has no line; entries: with line numbers."""
-    labels = {(line.command, line.label) for _, line in entries if isinstance(line, HistoryLine)}
-    for number, line in entries:
-        if isinstance(line, AcceptedLabel) and (line.command, line.accepted) not in labels:
+    known_labels = {
+        (line.command, line.label) for _, line in entries if isinstance(line, HistoryLine)
+    }
+    for line_number, line in entries:
+        if isinstance(line, AcceptedLabel) and (line.command, line.accepted) not in known_labels:
             message = f"accepts '{line.accepted}', which has no line of {line.command}"
-            yield Problem(message, CODE, name, number)
+            yield Problem(message, CODE, name, line_number)
 
 
 def check_target(name: str, inputs: Sequence[str]) -> None:
@@ -367,20 +376,20 @@ def append_entries(name: str, entries: Iterable[HistoryEntry]) -> int:
     The file is replaced atomically. Raises UsageError where the last line is cut short, the disk is
     full, or locks are not supported.
     """
-    texts = [line.text() for line in entries]
+    line_texts = [line.text() for line in entries]
     path = Path(os.path.realpath(name))
     try:
         with _lock_file(path) as handle:
-            old = _check_last_line(path.read_bytes(), name)
+            old_content = _check_last_line(path.read_bytes(), name)
             with closing(Draft(path)) as draft:
-                draft.stream.buffer.write(old + "".join(texts).encode())
+                draft.stream.buffer.write(old_content + "".join(line_texts).encode())
                 draft.stream.flush()
                 os.fsync(draft.stream.fileno())
                 draft.replace_target(stat.S_IMODE(os.fstat(handle).st_mode))
             _sync_folder(path.parent)
     except OSError as error:
         raise UsageError.new(f"cannot append to '{name}': {error.strerror}", "output") from error
-    return len(texts)
+    return len(line_texts)
 
 
 @contextmanager
@@ -407,18 +416,20 @@ def _lock_module() -> ModuleType:
         raise UsageError.new(message, "output") from None
 
 
-def _check_last_line(old: bytes, name: str) -> bytes:
+def _check_last_line(content: bytes, name: str) -> bytes:
     """Return the file with a newline at its end; UsageError where its last line is incomplete."""
-    if not old or old.endswith(b"\n"):
-        return old
-    lines = old.split(b"\n")
+    if not content or content.endswith(b"\n"):
+        return content
+    lines = content.split(b"\n")
     try:
         json.loads(lines[-1])
     except ValueError:
-        number = len(lines)
-        hint = f"a write was interrupted: remove line {number}"
-        raise UsageError.new("the last line is incomplete", CODE, name, number, hint=hint) from None
-    return old + b"\n"
+        line_number = len(lines)
+        hint = f"a write was interrupted: remove line {line_number}"
+        raise UsageError.new(
+            "the last line is incomplete", CODE, name, line_number, hint=hint
+        ) from None
+    return content + b"\n"
 
 
 def _sync_folder(folder: Path) -> None:

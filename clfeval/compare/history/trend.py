@@ -11,7 +11,7 @@ from clfeval.compare.answer_length import WORDS, shorten_answer
 from clfeval.compare.baseline.changes import LEVEL, ChangeKey, change_rows
 from clfeval.compare.baseline.read import same_rows, same_values
 from clfeval.compare.change import Change, changes_of_independent
-from clfeval.compare.history.change_point import change_points
+from clfeval.compare.history.change_point import ChangePoint, change_points
 from clfeval.compare.history.file import HistoryLine, HistoryLines
 from clfeval.compare.history.trend_answer import MODEL, ROWS, SETTINGS, Trend, trend_answer
 from clfeval.document import Document, InputFile
@@ -31,13 +31,13 @@ def line_changes(lines: Sequence[HistoryLine]) -> list[tuple[str, ...]]:
     for earlier, line in pairwise(lines):
         has_other_settings = earlier.settings != line.settings
         has_same_rows = same_rows(line, earlier)
-        changed: tuple[str, ...] = (SETTINGS,) if has_other_settings else ()
+        line_change: tuple[str, ...] = (SETTINGS,) if has_other_settings else ()
         if has_same_rows is False:
-            changed += (ROWS,)
+            line_change += (ROWS,)
         elif not has_other_settings and not same_values(line, earlier):
             model = MODEL if earlier.version == line.version else PROGRAM
-            changed = (EITHER if has_same_rows is None else model,)
-        changes.append(changed)
+            line_change = (EITHER if has_same_rows is None else model,)
+        changes.append(line_change)
     return changes
 
 
@@ -51,13 +51,15 @@ def reference_lines(
     """
     references: dict[str, HistoryLine] = {}
     for name, lines in series.items():
-        line = lines[-1]
-        if line.label != last:
+        last_line = lines[-1]
+        if last_line.label != last:
             continue
-        passing = [earlier for earlier in lines[:-1] if all(earlier.gates.values())]
-        same_settings = [earlier for earlier in passing if earlier.settings == line.settings]
-        reference = accepted.get(name, next(iter(same_settings or passing), None))
-        if reference is not None and reference != line:
+        passing_lines = [earlier for earlier in lines[:-1] if all(earlier.gates.values())]
+        same_settings = [
+            earlier for earlier in passing_lines if earlier.settings == last_line.settings
+        ]
+        reference = accepted.get(name, next(iter(same_settings or passing_lines), None))
+        if reference is not None and reference != last_line:
             references[name] = reference
     return references
 
@@ -66,12 +68,12 @@ def measure_changes(
     series: Mapping[str, Sequence[HistoryLine]], references: Mapping[str, HistoryLine], command: str
 ) -> list[Row]:
     """Return rows of `comparisons`: changes of measures in the last lines from their references."""
-    measured: dict[ChangeKey, MeasureStep] = {}
+    steps: dict[ChangeKey, MeasureStep] = {}
     for name, reference in references.items():
         line = series[name][-1]
         for measure in dict.fromkeys((*line.measures, *reference.measures)):
-            measured[name, measure] = (reference, line, measure)
-    changes = dict(zip(measured, changes_between([*measured.values()]), strict=True))
+            steps[name, measure] = (reference, line, measure)
+    changes = dict(zip(steps, changes_between([*steps.values()]), strict=True))
 
     def label_and_level(name: str) -> tuple[str, float]:
         return references[name].label, series[name][-1].level or LEVEL
@@ -84,17 +86,17 @@ MeasureStep = tuple[HistoryLine, HistoryLine, str]  # a line, a later line, a me
 
 def changes_between(steps: Sequence[MeasureStep]) -> list[Change]:
     """Return the change of each measure from line to line, as of two independent samples."""
-    positions: dict[float, list[int]] = {}
-    for position, (_, line, _) in enumerate(steps):
-        positions.setdefault(line.level or LEVEL, []).append(position)
+    indices_by_level: dict[float, list[int]] = {}
+    for step_index, (_, line, _) in enumerate(steps):
+        indices_by_level.setdefault(line.level or LEVEL, []).append(step_index)
     changes: dict[int, Change] = {}
-    for level, level_positions in positions.items():
-        pairs = [_measured_pair(*steps[position]) for position in level_positions]
-        computed = changes_of_independent(pairs, level=level)
-        changes |= zip(level_positions, computed, strict=True)
+    for level, step_indices in indices_by_level.items():
+        estimate_pairs = [_measured_pair(*steps[step_index]) for step_index in step_indices]
+        level_changes = changes_of_independent(estimate_pairs, level=level)
+        changes |= zip(step_indices, level_changes, strict=True)
     return [
-        _change_of_same_settings(changes[position], earlier, line)
-        for position, (earlier, line, _) in enumerate(steps)
+        _change_of_same_settings(changes[step_index], earlier, line)
+        for step_index, (earlier, line, _) in enumerate(steps)
     ]
 
 
@@ -123,15 +125,19 @@ def trend_result(history: HistoryLines, command: str) -> Document:
     that missed no gate; `steps`: change points; `events`: changes of rows, models or settings;
     `history`: each label, model and measure.
     """
-    lines = history.lines_of_command(command)
-    labels = list(dict.fromkeys(line.label for line in lines))
-    series, ordered = _lines_by_time(lines, labels)
-    accepted = {line.name: line for key, line in history.accepted.items() if key[0] == command}
-    marks = _change_marks(series)
+    command_lines = history.lines_of_command(command)
+    labels = list(dict.fromkeys(line.label for line in command_lines))
+    series, ordered_lines = _lines_by_time(command_lines, labels)
+    accepted = {
+        line.name: line
+        for (line_command, _, _), line in history.accepted.items()
+        if line_command == command
+    }
+    marks_by_line = _change_marks(series)
     events: list[Row] = [
         as_row({"label": line.label, "model": line.name, "changed": mark})
-        for line in ordered
-        for mark in marks[line.name, line.label]
+        for line in ordered_lines
+        for mark in marks_by_line[line.name, line.label]
     ]
     file_name = os.path.basename(history.name)
     trend = _trend(file_name, command, labels, series, accepted, events)
@@ -140,12 +146,12 @@ def trend_result(history: HistoryLines, command: str) -> Document:
     return Document(
         command=HISTORY,
         signature=f"cmd:{HISTORY}|of:{command}|data:{history.sha256[:8]}|clfeval:{__version__}",
-        inputs=(InputFile(file_name, history.sha256, len(lines)),),
+        inputs=(InputFile(file_name, history.sha256, len(command_lines)),),
         parameters={
             "of": command,
             "accepted": [label for label in labels if label in accepted_labels],
             "last": labels[-1],
-            "level": next((line.level for line in reversed(lines) if line.level), LEVEL),
+            "level": next((line.level for line in reversed(command_lines) if line.level), LEVEL),
             "leading": _leading_measures(trend.order, series, steps),
         },
         summary={"labels": len(labels), "models": len(series)},
@@ -153,7 +159,7 @@ def trend_result(history: HistoryLines, command: str) -> Document:
             COMPARISONS: trend.changes,
             "steps": steps,
             "events": trend.events,
-            "history": list(_history_rows(ordered, series, accepted, marks)),
+            "history": list(_history_rows(ordered_lines, series, accepted, marks_by_line)),
         },
         answer=shorten_answer(trend_answer(trend), WORDS),
     )
@@ -163,38 +169,38 @@ def _lines_by_time(
     lines: Sequence[HistoryLine], labels: Sequence[str]
 ) -> tuple[dict[str, list[HistoryLine]], list[HistoryLine]]:
     """Return the lines of each model in the order of labels, and all lines in that order."""
-    positions = {label: position for position, label in enumerate(labels)}
+    label_order = {label: label_index for label_index, label in enumerate(labels)}
     series: dict[str, list[HistoryLine]] = {}
-    for line in sorted(lines, key=lambda line: positions[line.label]):
+    for line in sorted(lines, key=lambda line: label_order[line.label]):
         series.setdefault(line.name, []).append(line)
-    by_model = [line for model_lines in series.values() for line in model_lines]
-    return series, sorted(by_model, key=lambda line: positions[line.label])
+    all_lines = [line for model_lines in series.values() for line in model_lines]
+    return series, sorted(all_lines, key=lambda line: label_order[line.label])
 
 
 def _change_marks(
     series: Mapping[str, Sequence[HistoryLine]],
 ) -> dict[tuple[str, str], Sequence[str]]:
     """Return what changed at each line: see `line_changes`; by model and label."""
-    marks: dict[tuple[str, str], Sequence[str]] = {}
+    marks_by_line: dict[tuple[str, str], Sequence[str]] = {}
     for name, model_lines in series.items():
-        keys = [(name, line.label) for line in model_lines]
-        marks |= zip(keys, line_changes(model_lines), strict=True)
-    return marks
+        line_keys = [(name, line.label) for line in model_lines]
+        marks_by_line |= zip(line_keys, line_changes(model_lines), strict=True)
+    return marks_by_line
 
 
 def _trend(
-    name: str,
+    file_name: str,
     command: str,
     labels: Sequence[str],
     series: Mapping[str, Sequence[HistoryLine]],
     accepted: Mapping[str, HistoryLine],
     events: Sequence[Row],
 ) -> Trend:
-    """Return changes of the last label and change points, with their causes; name: of the file."""
+    """Return changes of the last label, and change points with their causes."""
     references = reference_lines(series, accepted, labels[-1])
     points = change_points(series, labels[-1], command)
     return Trend(
-        name,
+        file_name,
         command,
         labels,
         series,
@@ -202,10 +208,16 @@ def _trend(
         references,
         measure_changes(series, references, command),
         points,
-        [", ".join(line_changes([point.until, point.since])[1]) for point in points],
+        [_change_cause(point) for point in points],
         events,
         _measures_in_order(series, command),
     )
+
+
+def _change_cause(point: ChangePoint) -> str:
+    """Return what changed at a change point since the line before."""
+    _, changes = line_changes([point.until, point.since])
+    return ", ".join(changes)
 
 
 def _measures_in_order(series: Mapping[str, Sequence[HistoryLine]], command: str) -> list[str]:
@@ -216,31 +228,33 @@ def _measures_in_order(series: Mapping[str, Sequence[HistoryLine]], command: str
         for name, measure in lines[-1].measures.items()
         if measure.value is not None
     }
-    usual = [name for name in gateable_names(page_of(command)) if name in measured]
-    return list(dict.fromkeys([*usual, *sorted(measured)]))
+    page_measures = [name for name in gateable_names(page_of(command)) if name in measured]
+    return list(dict.fromkeys([*page_measures, *sorted(measured)]))
 
 
 def _history_rows(
     lines: Sequence[HistoryLine],
     series: Mapping[str, Sequence[HistoryLine]],
     accepted: Mapping[str, HistoryLine],
-    marks: Mapping[tuple[str, str], Sequence[str]],
+    marks_by_line: Mapping[tuple[str, str], Sequence[str]],
 ) -> Iterator[Row]:
     """Yield a row for each line and measure."""
-    pairs = [pair for lines_of_model in series.values() for pair in pairwise(lines_of_model)]
-    earlier_line = {(line.name, line.label): earlier for earlier, line in pairs}
+    line_pairs = [
+        line_pair for model_lines in series.values() for line_pair in pairwise(model_lines)
+    ]
+    earlier_by_line = {(line.name, line.label): earlier for earlier, line in line_pairs}
     steps = [
-        (earlier_line[line.name, line.label], line, measure)
+        (earlier_by_line[line.name, line.label], line, measure)
         for line in lines
-        if (line.name, line.label) in earlier_line
+        if (line.name, line.label) in earlier_by_line
         for measure in line.measures
     ]
     changes = iter(changes_between(steps))
     for line in lines:
-        has_earlier = (line.name, line.label) in earlier_line
+        has_earlier = (line.name, line.label) in earlier_by_line
         is_accepted = accepted.get(line.name) == line
         for measure, cell in line.measures.items():
-            first = Estimate(None, reason="first")
+            first_change = Estimate(None, reason="first")
             yield as_row(
                 {
                     "label": line.label,
@@ -248,8 +262,8 @@ def _history_rows(
                     "measure": measure,
                     "value": cell.estimate,
                     "se": cell.se,
-                    "change": next(changes).difference if has_earlier else first,
-                    "marks": list(marks[line.name, line.label]),
+                    "change": next(changes).difference if has_earlier else first_change,
+                    "marks": list(marks_by_line[line.name, line.label]),
                     "accepted": is_accepted,
                     "met": line.gates.get(measure),
                     "limit": line.limits.get(measure),
@@ -261,9 +275,13 @@ def _leading_measures(
     order: Sequence[str], series: Mapping[str, Sequence[HistoryLine]], steps: Sequence[Row]
 ) -> list[str]:
     """Return the leading measures: those of gates, those that changed, then the first ones."""
-    gates = {name for lines in series.values() for name in lines[-1].gates}
-    stepped = {row["measure"] for row in steps}
-    leading = [name for name in order if name in gates]
-    leading += [name for name in order if name in stepped and name not in leading]
-    further = [name for name in order if name not in leading][: max(LEADING - len(leading), 0)]
-    return [*leading[:MAX_LEADING], *further]
+    gated_measures = {name for lines in series.values() for name in lines[-1].gates}
+    changed_measures = {row["measure"] for row in steps}
+    leading_measures = [name for name in order if name in gated_measures]
+    leading_measures += [
+        name for name in order if name in changed_measures and name not in leading_measures
+    ]
+    filling_measures = [name for name in order if name not in leading_measures][
+        : max(LEADING - len(leading_measures), 0)
+    ]
+    return [*leading_measures[:MAX_LEADING], *filling_measures]

@@ -88,19 +88,25 @@ def trend_answer(trend: Trend) -> tuple[Answer, ...]:
 
     Other change points come before the last label, unless it is worse than its reference.
     """
-    harms = [*_point_answers(trend, (WORSE,))]
-    others = [*_point_answers(trend, (CHANGED, BETTER))][: 1 if harms else None]
-    reference = [*_reference_answer(trend)]
-    room = MAX_SENTENCES - len(harms) - len(others) - len(reference)
-    last_label = [*_last_label_answers(trend)][: max(room, 1)]
+    harm_sentences = [*_point_answers(trend, (WORSE,))]
+    other_sentences = [*_point_answers(trend, (CHANGED, BETTER))][: 1 if harm_sentences else None]
+    reference_sentences = [*_reference_answer(trend)]
+    sentence_room = (
+        MAX_SENTENCES - len(harm_sentences) - len(other_sentences) - len(reference_sentences)
+    )
+    last_label_sentences = [*_last_label_answers(trend)][: max(sentence_room, 1)]
     is_worse = any(
         row["verdict"] == WORSE and row["p_adjusted"] is not None for row in trend.compared
     )
-    answer = [*harms, *last_label, *others] if is_worse else [*harms, *others, *last_label]
-    answer += _nothing_compared_answer(trend)
-    answer += _events_answer(trend.events, trend.labels)
-    answer += _models_answer(trend)
-    return (*answer[: MAX_SENTENCES - len(reference)], *reference)
+    sentences = (
+        [*harm_sentences, *last_label_sentences, *other_sentences]
+        if is_worse
+        else [*harm_sentences, *other_sentences, *last_label_sentences]
+    )
+    sentences += _nothing_compared_answer(trend)
+    sentences += _events_answer(trend.events, trend.labels)
+    sentences += _models_answer(trend)
+    return (*sentences[: MAX_SENTENCES - len(reference_sentences)], *reference_sentences)
 
 
 def _point_answers(trend: Trend, verdicts: Collection[str]) -> Iterator[Answer]:
@@ -108,39 +114,42 @@ def _point_answers(trend: Trend, verdicts: Collection[str]) -> Iterator[Answer]:
 
     Changes without a direction of a model that became worse are counted in its sentence.
     """
-    harmed = {point.model for point in trend.points if point.verdict == WORSE}
-    positions: dict[tuple[str, str], list[int]] = {}
+    harmed_models = {point.model for point in trend.points if point.verdict == WORSE}
+    indices_by_model: dict[tuple[str, str], list[int]] = {}
     for verdict in verdicts:
-        for position, point in enumerate(trend.points):
-            is_counted = verdict == CHANGED and point.model in harmed
+        for point_index, point in enumerate(trend.points):
+            is_counted = verdict == CHANGED and point.model in harmed_models
             if point.verdict == verdict and not is_counted:
-                positions.setdefault((verdict, point.model), []).append(position)
-    for verdict, model in [*positions][:MODELS]:
-        yield _point_answer(trend, positions[verdict, model])
-    remaining: dict[str, list[str]] = {}
-    for verdict, model in [*positions][MODELS:]:
-        remaining.setdefault(OUTCOMES[verdict], []).append(model)
-    for outcome, models in remaining.items():
-        harm = outcome == OUTCOMES[WORSE]
+                indices_by_model.setdefault((verdict, point.model), []).append(point_index)
+    for verdict, model in [*indices_by_model][:MODELS]:
+        yield _point_answer(trend, indices_by_model[verdict, model])
+    models_by_outcome: dict[str, list[str]] = {}
+    for verdict, model in [*indices_by_model][MODELS:]:
+        models_by_outcome.setdefault(OUTCOMES[verdict], []).append(model)
+    for outcome, models in models_by_outcome.items():
+        is_harm = outcome == OUTCOMES[WORSE]
         text = f"{join_names(models)} also {outcome} in the history."
-        yield Answer("since", text, (*models,), harm=harm)
+        yield Answer("since", text, (*models,), harm=is_harm)
 
 
-def _point_answer(trend: Trend, positions: Sequence[int]) -> Answer:
+def _point_answer(trend: Trend, point_indices: Sequence[int]) -> Answer:
     """Return the sentence on change points of a model, with the values of one measure.
 
-    positions: of the points, of one verdict. The measure is the leading one if it changed, else the
+    point_indices: of one model and verdict. The measure is the leading one if it changed, else the
     most significant.
     """
-    lead = trend.order[0] if trend.order else ""
-    position = min(positions, key=lambda position: trend.points[position].measure != lead)
-    point = trend.points[position]
-    model = f" of {quote_if_ambiguous(point.model)}" if len(trend.series) > 1 else ""
-    text = f"{_capitalized(sentence_title(point.measure))}{model} {_movement(point)}"
+    lead_measure = trend.order[0] if trend.order else ""
+    point_index = min(
+        point_indices, key=lambda point_index: trend.points[point_index].measure != lead_measure
+    )
+    point = trend.points[point_index]
+    model_phrase = f" of {quote_if_ambiguous(point.model)}" if len(trend.series) > 1 else ""
+    text = f"{_capitalized(sentence_title(point.measure))}{model_phrase} {_movement(point)}"
+    further_facts = _further_facts(trend, point, other_count=len(point_indices) - 1)
     difference = point.change.difference
     return Answer(
         "since",
-        f"{text}{_cause(trend, position)}.{_further_facts(trend, point, len(positions) - 1)}",
+        f"{text}{_cause(trend, point_index)}.{further_facts}",
         (point.model,),
         point.measure,
         difference.value,
@@ -150,35 +159,38 @@ def _point_answer(trend: Trend, positions: Sequence[int]) -> Answer:
     )
 
 
-def _cause(trend: Trend, position: int) -> str:
+def _cause(trend: Trend, point_index: int) -> str:
     """Return the words on what else changed at a change point.
 
     That the rows changed is left out where they change at each label.
     """
-    cause = trend.causes[position]
-    labels = {row["label"] for row in trend.events if row["changed"] == ROWS}
-    if cause == ROWS and len(labels) == len(trend.labels) - 1:
+    cause = trend.causes[point_index]
+    row_change_labels = {row["label"] for row in trend.events if row["changed"] == ROWS}
+    if cause == ROWS and len(row_change_labels) == len(trend.labels) - 1:
         return ""
     return WHY.get(cause, f", where {cause} changed" if cause else "")
 
 
-def _further_facts(trend: Trend, point: ChangePoint, number: int) -> str:
-    """Return a sentence on a number of measures with the same verdict, and a later acceptance."""
-    outcomes = {OUTCOMES[str(point.verdict)]: number}
+def _further_facts(trend: Trend, point: ChangePoint, other_count: int) -> str:
+    """Return the sentence on other measures of the model that changed, and a later acceptance.
+
+    other_count: how many of them have the same verdict.
+    """
+    count_by_outcome = {OUTCOMES[str(point.verdict)]: other_count}
     if point.verdict == WORSE:
         verdicts = [member.verdict for member in trend.points if member.model == point.model]
-        outcomes[OUTCOMES[CHANGED]] = verdicts.count(CHANGED)
-    parts = [
+        count_by_outcome[OUTCOMES[CHANGED]] = verdicts.count(CHANGED)
+    phrases = [
         f"{outcome} in {format_count(count, 'more measure')}"
-        for outcome, count in outcomes.items()
+        for outcome, count in count_by_outcome.items()
         if count
     ]
-    facts = [f"the model also {join_words(parts)}"] if parts else []
-    labels = trend.labels[trend.labels.index(point.since.label) :]
+    clauses = [f"the model also {join_words(phrases)}"] if phrases else []
+    later_labels = trend.labels[trend.labels.index(point.since.label) :]
     accepted = trend.accepted.get(point.model)
-    if accepted is not None and accepted.label in labels:
-        facts.append(f"label {quote_if_ambiguous(accepted.label)} is accepted")
-    return f" {_capitalized('; '.join(facts))}." if facts else ""
+    if accepted is not None and accepted.label in later_labels:
+        clauses.append(f"label {quote_if_ambiguous(accepted.label)} is accepted")
+    return f" {_capitalized('; '.join(clauses))}." if clauses else ""
 
 
 def _movement(point: ChangePoint) -> str:
@@ -190,13 +202,20 @@ def _movement(point: ChangePoint) -> str:
         verb = {WORSE: f"moved away from {target}:", BETTER: f"moved towards {target}:"}.get(
             str(point.verdict), "changed"
         )
-    first, until = (quote_if_ambiguous(line.label) for line in (point.first, point.until))
-    labels = first if first == until else f"{first} to {until}"
-    quality = f"{point.verdict}, " if aim == "min" and point.verdict in (WORSE, BETTER) else ""
-    old, new = (format_number(x or 0.0) for x in (point.change.old.value, point.value))
-    p = format_p_value(point.change.adjusted or 0.0)
-    since = quote_if_ambiguous(point.since.label)
-    return f"{verb} from {old} ({labels}) to {new} at {since} ({quality}{p})"
+    first_label, until_label = (
+        quote_if_ambiguous(line.label) for line in (point.first, point.until)
+    )
+    labels_text = first_label if first_label == until_label else f"{first_label} to {until_label}"
+    verdict_phrase = (
+        f"{point.verdict}, " if aim == "min" and point.verdict in (WORSE, BETTER) else ""
+    )
+    old_text, new_text = (
+        format_number(value or 0.0) for value in (point.change.old.value, point.value)
+    )
+    p_text = format_p_value(point.change.adjusted or 0.0)
+    since_label = quote_if_ambiguous(point.since.label)
+    text = f"{verb} from {old_text} ({labels_text}) to {new_text} at {since_label} "
+    return f"{text}({verdict_phrase}{p_text})"
 
 
 def _capitalized(title: str) -> str:
@@ -209,35 +228,37 @@ def _last_label_answers(trend: Trend) -> Iterator[Answer]:
 
     A model that did not change from there, but has a change point, has none.
     """
-    changed_before = {point.model for point in trend.points}
-    compared = trend.compared
-    changed_now = {
+    models_changed_before = {point.model for point in trend.points}
+    compared_rows = trend.compared
+    models_changed_now = {
         row["model"]
-        for row in compared
+        for row in compared_rows
         if row["p_adjusted"] is not None and row["verdict"] in SIGNIFICANT
     }
-    rows = [
-        row for row in compared if row["model"] in changed_now or row["model"] not in changed_before
+    shown_rows = [
+        row
+        for row in compared_rows
+        if row["model"] in models_changed_now or row["model"] not in models_changed_before
     ]
-    if not rows:
+    if not shown_rows:
         return
-    labels = dict[str, None]()
-    for row in rows:
+    reference_labels = dict[str, None]()
+    for row in shown_rows:
         accepted = trend.accepted.get(row["model"])
         label = cell_text(row["reference"])
-        mark = " (accepted)" if accepted is not None and accepted.label == label else ""
-        labels[f"{quote_if_ambiguous(label)}{mark}"] = None
-    level = trend.series[rows[0]["model"]][0].level or LEVEL
-    prevalence = [*_prevalence_answer(rows, level)]
-    if prevalence:  # measures that depend on prevalence come later
-        rows.sort(key=lambda row: row["measure"] not in UNMOVED)
-    lead = trend.order[0] if trend.order else None
-    if lead in {point.measure for point in trend.points}:
-        lead = None
-    yield from change_answers(rows, join_words([*labels]), lead=lead)
-    if not changed_now and not trend.points:
-        yield from _not_excluded_answer(trend, rows)
-    yield from prevalence
+        accepted_mark = " (accepted)" if accepted is not None and accepted.label == label else ""
+        reference_labels[f"{quote_if_ambiguous(label)}{accepted_mark}"] = None
+    level = trend.series[shown_rows[0]["model"]][0].level or LEVEL
+    prevalence_answers = [*_prevalence_answer(shown_rows, level)]
+    if prevalence_answers:  # measures that depend on prevalence come later
+        shown_rows.sort(key=lambda row: row["measure"] not in UNMOVED)
+    lead_measure = trend.order[0] if trend.order else None
+    if lead_measure in {point.measure for point in trend.points}:
+        lead_measure = None
+    yield from change_answers(shown_rows, join_words([*reference_labels]), lead=lead_measure)
+    if not models_changed_now and not trend.points:
+        yield from _not_excluded_answer(trend, shown_rows)
+    yield from prevalence_answers
 
 
 def _not_excluded_answer(trend: Trend, rows: Sequence[Row]) -> Iterator[Answer]:
@@ -245,17 +266,21 @@ def _not_excluded_answer(trend: Trend, rows: Sequence[Row]) -> Iterator[Answer]:
 
     It is that of the simultaneous intervals of all models.
     """
-    lead = trend.order[0] if trend.order else ""
-    tested = [row for row in rows if row["measure"] == lead and row["p_adjusted"] is not None]
-    is_changed = any(as_estimate(row["difference"]).value for row in rows)
-    if not tested or not is_changed:
+    lead_measure = trend.order[0] if trend.order else ""
+    tested_rows = [
+        row for row in rows if row["measure"] == lead_measure and row["p_adjusted"] is not None
+    ]
+    has_changed = any(as_estimate(row["difference"]).value for row in rows)
+    if not tested_rows or not has_changed:
         return
-    level = trend.series[tested[0]["model"]][-1].level or LEVEL
-    harm = LargestHarm.from_differences(tested, better_direction(trend.command, lead), level)
+    level = trend.series[tested_rows[0]["model"]][-1].level or LEVEL
+    harm = LargestHarm.from_differences(
+        tested_rows, better_direction(trend.command, lead_measure), level
+    )
     if harm is not None:
-        text = f"A {harm.sentence(sentence_title(lead))} ({100 * level:g}% CI)."
+        text = f"A {harm.sentence(sentence_title(lead_measure))} ({100 * level:g}% CI)."
         value = -harm.size if harm.word == "drop" else harm.size
-        yield Answer("not-excluded", text, (harm.model,), lead, value)
+        yield Answer("not-excluded", text, (harm.model,), lead_measure, value)
 
 
 def _prevalence_answer(changes: Sequence[Row], level: float) -> Iterator[Answer]:
@@ -265,11 +290,11 @@ def _prevalence_answer(changes: Sequence[Row], level: float) -> Iterator[Answer]
         "prevalence": "prevalence",
         "mean_score": f"mean score of {quote_if_ambiguous(model)}",
     }
-    rows = {row["measure"]: row for row in changes if row["model"] == model}
+    row_by_measure = {row["measure"]: row for row in changes if row["model"] == model}
     change_by_title = dict[str, Change]()
     for measure, title in titles.items():
-        if measure in rows:
-            row = rows[measure]
+        if measure in row_by_measure:
+            row = row_by_measure[measure]
             old, new, difference = (as_estimate(row[name]) for name in ("old", "new", "difference"))
             change_by_title[title] = Change(old, new, difference, cell_value(row["p"]))
     if "prevalence" in change_by_title and change_by_title["prevalence"].significant(level):
@@ -278,15 +303,15 @@ def _prevalence_answer(changes: Sequence[Row], level: float) -> Iterator[Answer]
 
 def _nothing_compared_answer(trend: Trend) -> Iterator[Answer]:
     """Yield the sentence on different settings, or on nothing to compare with."""
-    last = quote_if_ambiguous(trend.last)
+    last_label = quote_if_ambiguous(trend.last)
     if trend.other_settings:
-        text = f"The settings of {join_names(trend.other_settings)} at {last} differ from "
+        text = f"The settings of {join_names(trend.other_settings)} at {last_label} differ from "
         text += "those before, so nothing is compared."
         yield Answer("other-settings", text, tuple(trend.other_settings))
     elif not trend.changes and not _models_without_reference(trend):
-        text = f"There is no earlier label to compare {last} with."
+        text = f"There is no earlier label to compare {last_label} with."
         if any(line.label == trend.last for line in trend.accepted.values()):
-            text = f"{last} is the accepted label, and there is no later label to compare."
+            text = f"{last_label} is the accepted label, and there is no later label to compare."
         yield Answer("nothing-before", text)
 
 
@@ -305,11 +330,13 @@ def _models_without_reference(trend: Trend) -> list[str]:
 def _reference_answer(trend: Trend) -> Iterator[Answer]:
     """Yield the sentence on the reference where none is accepted, and how to accept one."""
     command = accept_command(trend.name, trend.command)
-    failing = _models_without_reference(trend)
-    if failing:
-        subject = f" of {join_names(failing)}" if len(trend.series) > 1 else ""
+    failing_models = _models_without_reference(trend)
+    if failing_models:
+        subject = f" of {join_names(failing_models)}" if len(trend.series) > 1 else ""
         text = f"Every earlier line{subject} missed a gate, so none is the reference"
-        yield Answer("history-reference", f"{text}; accept one with {command}.", tuple(failing))
+        yield Answer(
+            "history-reference", f"{text}; accept one with {command}.", tuple(failing_models)
+        )
         return
     excluded = {*trend.accepted, *trend.other_settings}
     models = [name for name in trend.references if name not in excluded]
@@ -322,41 +349,52 @@ def _reference_answer(trend: Trend) -> Iterator[Answer]:
 
 def _events_answer(events: Sequence[Row], labels: Sequence[str]) -> Iterator[Answer]:
     """Yield the sentence on labels at which rows changed, and on those at which models did."""
-    rows = list(dict.fromkeys(row["label"] for row in events if row["changed"] == ROWS))
-    if rows and len(rows) == len(labels) - 1 and len(rows) > 1:
+    row_change_labels = list(
+        dict.fromkeys(row["label"] for row in events if row["changed"] == ROWS)
+    )
+    if (
+        row_change_labels
+        and len(row_change_labels) == len(labels) - 1
+        and len(row_change_labels) > 1
+    ):
         yield ROWS_DIFFER_EACH_LABEL
         return
-    parts = [f"The rows changed at {join_names(rows)}"] if rows else []
+    clauses = [f"The rows changed at {join_names(row_change_labels)}"] if row_change_labels else []
     model_events = [row for row in events if row["changed"] == MODEL]
     models = dict.fromkeys(row["model"] for row in model_events)
     for model in [*models][:3]:
-        changed_at = [row["label"] for row in model_events if row["model"] == model]
-        name = quote_if_ambiguous(model)
-        parts.append(f"{name} changed at {join_names(changed_at)} on unchanged rows")
-    if parts:
-        yield Answer("events", f"{join_words(parts)}.", tuple(models))
+        change_labels = [row["label"] for row in model_events if row["model"] == model]
+        model_name = quote_if_ambiguous(model)
+        clauses.append(f"{model_name} changed at {join_names(change_labels)} on unchanged rows")
+    if clauses:
+        yield Answer("events", f"{join_words(clauses)}.", tuple(models))
 
 
 def _models_answer(trend: Trend) -> Iterator[Answer]:
     """Yield sentences on models with no line at the last label, or only there, or the same rows."""
-    last, series = trend.last, trend.series
-    gone = [name for name, lines in series.items() if lines[-1].label != last]
-    several = len(trend.labels) > 1
-    new = [name for name, lines in series.items() if lines[0].label == last and several]
-    for code, names, preposition in (("gone", gone, "at"), ("new", new, "before")):
+    last_label, series = trend.last, trend.series
+    gone_models = [name for name, lines in series.items() if lines[-1].label != last_label]
+    has_several_labels = len(trend.labels) > 1
+    new_models = [
+        name
+        for name, lines in series.items()
+        if lines[0].label == last_label and has_several_labels
+    ]
+    for code, names, preposition in (("gone", gone_models, "at"), ("new", new_models, "before")):
         if names:
             verb = "has" if len(names) == 1 else "have"
-            text = f"{join_names(names)} {verb} no line {preposition} {quote_if_ambiguous(last)}."
+            text = f"{join_names(names)} {verb} no line {preposition} "
+            text += f"{quote_if_ambiguous(last_label)}."
             yield Answer(code, text, tuple(names))
-    undecided = [row for row in trend.compared if row["verdict"] == UNDECIDED]
-    paired = [
+    undecided_rows = [row for row in trend.compared if row["verdict"] == UNDECIDED]
+    paired_models = [
         name
-        for name in dict.fromkeys(row["model"] for row in undecided)
+        for name in dict.fromkeys(row["model"] for row in undecided_rows)
         if same_rows(series[name][-1], trend.references[name])
     ]
-    if paired:
+    if paired_models:
         text = (
             "Both labels have the same rows: a paired comparison with the earlier table "
             f"({OPTION}--baseline TABLE{END}) has narrower intervals."
         )
-        yield Answer("not-paired", text, tuple(paired))
+        yield Answer("not-paired", text, tuple(paired_models))

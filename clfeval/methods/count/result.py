@@ -112,33 +112,33 @@ def _counts_to_publish(
         InputFile(
             file.name,
             None,
-            0 if place else description["rows"],
-            0 if place else description["dropped"],
+            0 if file_index else description["rows"],
+            0 if file_index else description["dropped"],
         )
-        for place, file in enumerate(counts.files)
+        for file_index, file in enumerate(counts.files)
     ]
     return PublishedCounts(table, description, tuple(files), ())
 
 
 def _cluster_note(counts: PredictionCounts) -> Iterator[ResultNote]:
     """Yield a note on a column that may identify clusters, which counts do not keep."""
-    name = counts.evaluated.likely_cluster()
-    if name is not None:
-        text = f"'{name}' repeats, and counts have no clusters: if rows with the same value are "
+    column = counts.evaluated.likely_cluster()
+    if column is not None:
+        text = f"'{column}' repeats, and counts have no clusters: if rows with the same value are "
         text += "correlated, intervals from these counts are too narrow; evaluate the rows with "
-        yield ResultNote("may-share", f"{text}{format_option('--cluster', name, bare=True)}")
+        yield ResultNote("may-share", f"{text}{format_option('--cluster', column, bare=True)}")
 
 
 def _model_row(predictions: PredictionCounts, model: ModelColumns, table: pl.DataFrame) -> Row:
     """Return the row of a model in the table of models."""
     counts = table.filter(table["model"] == model.name)
-    single_scores = len(counts) > 0 and counts["lo"].equals(counts["hi"])
+    has_single_scores = len(counts) > 0 and counts["lo"].equals(counts["hi"])
     return as_row(
         {
             "model": model.name,
             "kind": "labels" if model.kind == "label" else "scores",
             "threshold": predictions.thresholds[model.name],
-            "distinct_scores": counts["key"].n_unique() if single_scores else None,
+            "distinct_scores": counts["key"].n_unique() if has_single_scores else None,
             "counts": len(counts),
         }
     )
@@ -146,17 +146,19 @@ def _model_row(predictions: PredictionCounts, model: ModelColumns, table: pl.Dat
 
 def _sentence(counts: PredictionCounts, published: PublishedCounts) -> str:
     """Return how many counts stand for how many rows, and what is left out."""
-    total = sum(published.rows_by_truth)
-    text = f"{format_count(total, 'row')} of {format_count(len(counts.models), 'model')} are "
+    row_total = sum(published.rows_by_truth)
+    text = f"{format_count(row_total, 'row')} of {format_count(len(counts.models), 'model')} are "
     text += format_count(len(published.table), "count")
     min_cell = published.description["min_cell"]
     if not min_cell:
         return f"{text}, {published.patterns:,} of them of combined predictions."
     text += f" of at least {min_cell} rows."
-    left_out = counts.patterns.n.sum().item() - total
-    if counts.stored is None and left_out:
+    left_out_count = counts.patterns.n.sum().item() - row_total
+    if counts.stored is None and left_out_count:
         text += f" Slices with fewer than {min_cell} rows of a class are left out, with others so "
-        text += f"that they are at least {min_cell} of each class together: {left_out:,} rows."
+        text += (
+            f"that they are at least {min_cell} of each class together: {left_out_count:,} rows."
+        )
     return text
 
 
@@ -208,8 +210,10 @@ def _joint_sums(
             hint = "add its counts to the others first, counted with the same options"
             raise DataError.new(message, "unequal-counts", predictions.name, hint=hint)
     scores = {
-        i: by_slice[None]
-        for i, by_slice in scores_by_model(merged_table, predictions.models, (), {}).items()
+        model_index: by_slice[None]
+        for model_index, by_slice in scores_by_model(
+            merged_table, predictions.models, (), {}
+        ).items()
     }
     sums = sums_of_table(predictions, merged or predictions, scores)
     return {"against": counts_digest(merged_table, merged_description), "sums": [sums]}

@@ -40,7 +40,7 @@ class DetectionRanking:
     """The models of the summary, from the one that detects most; ties: fewest rows flagged.
 
     counts: of the models that are ranked; constant: models that flag every row and are left out;
-    order: places of the others; covered, effort (k,): target rows detected and rows flagged, in
+    order: indices of the others; covered, effort (k,): target rows detected and rows flagged, in
     units.
     """
 
@@ -53,15 +53,15 @@ class DetectionRanking:
     @classmethod
     def from_counts(cls, counts: TargetCounts) -> DetectionRanking:
         """Rank the models; one that flags every row is left out where others do not."""
-        flags_every_row = _constant_models(counts)
-        constant = tuple(compress(counts.models, flags_every_row))
+        is_constant = _constant_models(counts)
+        constant = tuple(compress(counts.models, is_constant))
         if constant:
-            ranked = ~flags_every_row
+            is_ranked = ~is_constant
             counts = replace(
                 counts,
-                models=tuple(compress(counts.models, ranked)),
-                hits=counts.hits[:, ranked],
-                alarms=counts.alarms[:, ranked],
+                models=tuple(compress(counts.models, is_ranked)),
+                hits=counts.hits[:, is_ranked],
+                alarms=counts.alarms[:, is_ranked],
             )
         covered = counts.hit_n @ counts.hits
         effort = covered + counts.alarm_n @ counts.alarms
@@ -70,7 +70,7 @@ class DetectionRanking:
 
     @property
     def best(self) -> int:
-        """The place of the model that detects most."""
+        """The index of the model that detects most."""
         return self.order[0]
 
     @property
@@ -80,11 +80,11 @@ class DetectionRanking:
 
 
 def _constant_models(counts: TargetCounts) -> Bools:
-    """Return which models flag every row, (k,); none where all do, or no negative is there."""
-    flags = np.vstack([counts.hits[counts.hit_n > 0], counts.alarms[counts.alarm_n > 0]])
-    flags_all: Bools = np.asarray(flags.all(axis=0))
-    is_distinctive = bool(counts.alarm_n.any()) and not flags_all.all()
-    return flags_all if is_distinctive else np.zeros(len(flags_all), bool)
+    """Return which models flag every row, (k,); none where all do, or without other classes."""
+    pattern_flags = np.vstack([counts.hits[counts.hit_n > 0], counts.alarms[counts.alarm_n > 0]])
+    flags_all: Bools = np.asarray(pattern_flags.all(axis=0))
+    is_informative = bool(counts.alarm_n.any()) and not flags_all.all()
+    return flags_all if is_informative else np.zeros(len(flags_all), bool)
 
 
 def pair_scores(counts: TargetCounts) -> SubsetScores:
@@ -97,9 +97,9 @@ def model_test_rows(ranking: DetectionRanking) -> Iterator[Row]:
     """Yield exact sign tests of the other models with the best one, adjusted by Holm's rule."""
     counts = ranking.counts
     best = ranking.best
-    singles = np.eye(len(counts.models), dtype=bool)
-    others = singles[list(ranking.order[1:])]
-    yield from _sign_test_rows(counts, others, singles[best], MODEL)
+    single_models = np.eye(len(counts.models), dtype=bool)
+    other_sets = single_models[list(ranking.order[1:])]
+    yield from _sign_test_rows(counts, other_sets, single_models[best], MODEL)
 
 
 def pair_test_rows(ranking: DetectionRanking, pairs: SubsetScores) -> Iterator[Row]:
@@ -107,8 +107,8 @@ def pair_test_rows(ranking: DetectionRanking, pairs: SubsetScores) -> Iterator[R
 
     pairs: the best one first.
     """
-    others = pairs.members[1:MOST_PAIRS]
-    yield from _sign_test_rows(ranking.counts, others, pairs.members[0], PAIR)
+    other_pairs = pairs.members[1:MOST_PAIRS]
+    yield from _sign_test_rows(ranking.counts, other_pairs, pairs.members[0], PAIR)
 
 
 def best_pair_row(ranking: DetectionRanking, pairs: SubsetScores, options: MarsOptions) -> Row:
@@ -119,8 +119,8 @@ def best_pair_row(ranking: DetectionRanking, pairs: SubsetScores, options: MarsO
     counts = ranking.counts
     best_model = np.eye(len(counts.models), dtype=bool)[ranking.best]
     best_pair = pairs.members[0]
-    reached = from_units(np.array([pairs.covered[0], pairs.effort[0]]), counts.unit)
-    covered, effort = reached.tolist()
+    pair_totals = from_units(np.array([pairs.covered[0], pairs.effort[0]]), counts.unit)
+    covered, effort = pair_totals.tolist()
     return as_row(
         {
             **_compared_sets(counts, best_pair, best_model),
@@ -136,17 +136,20 @@ def _sign_test_rows(
     counts: TargetCounts, members: Bools, reference: Bools, kind: str
 ) -> Iterator[Row]:
     """Yield sign tests of sets of models (s, k) with one set, adjusted by Holm's rule."""
-    discordant = [_discordant_patterns(counts, subset, reference) for subset in members]
-    p_values = [sign_test_p(counts, gained, lost) for gained, lost in discordant]
-    adjusted = holm(p_values)
-    for subset, patterns, p, p_adjusted in zip(
-        members, discordant, p_values, adjusted, strict=True
+    discordant_patterns = [_discordant_patterns(counts, subset, reference) for subset in members]
+    p_values = [
+        sign_test_p(counts, subset_only, reference_only)
+        for subset_only, reference_only in discordant_patterns
+    ]
+    adjusted_p_values = holm(p_values)
+    for subset, gained_and_lost, p, p_adjusted in zip(
+        members, discordant_patterns, p_values, adjusted_p_values, strict=True
     ):
         yield as_row(
             {
                 "kind": kind,
                 **_compared_sets(counts, subset, reference),
-                **_numbers_of_rows(counts, *patterns),
+                **_numbers_of_rows(counts, *gained_and_lost),
                 "p": p,
                 "p_adjusted": p_adjusted,
             }
@@ -157,12 +160,15 @@ def _discordant_patterns(
     counts: TargetCounts, subset: Bools, reference: Bools
 ) -> tuple[Bools, Bools]:
     """Return the target patterns that only a set detects, and that only the reference detects."""
-    detected = counts.hits[:, subset].any(axis=1)
-    by_reference = counts.hits[:, reference].any(axis=1)
-    return np.asarray(detected & ~by_reference), np.asarray(by_reference & ~detected)
+    subset_detects = counts.hits[:, subset].any(axis=1)
+    reference_detects = counts.hits[:, reference].any(axis=1)
+    return np.asarray(subset_detects & ~reference_detects), np.asarray(
+        reference_detects & ~subset_detects
+    )
 
 
 def _compared_sets(counts: TargetCounts, subset: Bools, reference: Bools) -> Row:
+    """Return the cells that name the models of a set and of its reference."""
     return as_row(
         {
             "models": [*compress(counts.models, subset)],
@@ -171,9 +177,12 @@ def _compared_sets(counts: TargetCounts, subset: Bools, reference: Bools) -> Row
     )
 
 
-def _numbers_of_rows(counts: TargetCounts, gained: Bools, lost: Bools) -> Row:
-    rows = np.array([counts.hit_n[patterns].sum() for patterns in (gained, lost)])
-    first_alone, second_alone = from_units(rows, counts.unit).tolist()
+def _numbers_of_rows(counts: TargetCounts, subset_only: Bools, reference_only: Bools) -> Row:
+    """Return the numbers of target rows that only a set detects, and only its reference."""
+    unit_counts = np.array(
+        [counts.hit_n[patterns].sum() for patterns in (subset_only, reference_only)]
+    )
+    first_alone, second_alone = from_units(unit_counts, counts.unit).tolist()
     return as_row({"first_alone": first_alone, "second_alone": second_alone})
 
 
@@ -196,12 +205,13 @@ def corrected_gain(
     optimism = max(_optimism_of_gain(counts, pairs, options.seed), 0.0)
     best_model = np.eye(len(counts.models), dtype=bool)[ranking.best]
     gain, low, high = _gain_interval(counts, pairs.members[0], best_model, options)
-    detections = from_units(counts.hit_n.sum(), counts.unit).item()
+    target_count = from_units(counts.hit_n.sum(), counts.unit).item()
     lowest_gain = 0.0 if (pairs.members[0] & best_model).any() else -1.0
     limits = (
-        None if x is None else max(x - optimism, lowest_gain) * detections for x in (low, high)
+        None if limit is None else max(limit - optimism, lowest_gain) * target_count
+        for limit in (low, high)
     )
-    return Estimate((gain - optimism) * detections, *limits)
+    return Estimate((gain - optimism) * target_count, *limits)
 
 
 def _optimism_of_gain(counts: TargetCounts, pairs: SubsetScores, seed: int) -> float:
@@ -210,29 +220,34 @@ def _optimism_of_gain(counts: TargetCounts, pairs: SubsetScores, seed: int) -> f
     pairs: the best one first; of pairs beyond MOST_RIVALS none is likely to win.
     """
     rng = random_stream(seed, "gain of the best pair")
-    rivals = pairs.take(np.arange(len(pairs)) < MOST_RIVALS)
-    models = score_subsets(counts, np.eye(len(counts.models), dtype=bool))
-    candidates = SubsetScores.joined([rivals, models])
-    sets = CandidateSets.from_counts(counts, candidates, rng, alarms=False)
-    is_pair = np.arange(len(candidates)) < len(rivals)
-    best_pair = sets.take(is_pair)
-    best_model = sets.take(~is_pair)
-    pair_optimism = best_pair.detection_optimism(best_pair.winners())
-    return pair_optimism - best_model.detection_optimism(best_model.winners())
+    rival_pairs = pairs.take(np.arange(len(pairs)) < MOST_RIVALS)
+    single_models = score_subsets(counts, np.eye(len(counts.models), dtype=bool))
+    candidates = SubsetScores.joined([rival_pairs, single_models])
+    candidate_sets = CandidateSets.from_counts(counts, candidates, rng, alarms=False)
+    is_pair = np.arange(len(candidates)) < len(rival_pairs)
+    pair_sets = candidate_sets.take(is_pair)
+    model_sets = candidate_sets.take(~is_pair)
+    pair_optimism = pair_sets.detection_optimism(pair_sets.winners())
+    return pair_optimism - model_sets.detection_optimism(model_sets.winners())
 
 
 def _gain_interval(
     counts: TargetCounts, pair: Bools, model: Bools, options: MarsOptions
 ) -> tuple[float, float | None, float | None]:
     """Return the difference of the shares of target rows detected, and its limits."""
-    discordant = np.array(_discordant_patterns(counts, pair, model))
-    gained, lost = (discordant @ counts.hit_n).tolist()
-    targets = counts.hit_n.sum().item()
+    discordant_patterns = np.array(_discordant_patterns(counts, pair, model))
+    pair_only, model_only = (discordant_patterns @ counts.hit_n).tolist()
+    target_total = counts.hit_n.sum().item()
     if options.confidence is None:
-        return (gained - lost) / targets, None, None
-    divisor = _effective_divisor(counts, discordant, options.level)
+        return (pair_only - model_only) / target_total, None, None
+    divisor = _effective_divisor(counts, discordant_patterns, options.level)
     limits = weighted_difference(
-        1.0, gained / divisor, 1.0, lost / divisor, targets / divisor, level=options.level
+        1.0,
+        pair_only / divisor,
+        1.0,
+        model_only / divisor,
+        target_total / divisor,
+        level=options.level,
     )
     difference, low, high = (float(limit) for limit in limits)
     return difference, low, high
@@ -242,10 +257,12 @@ def _effective_divisor(counts: TargetCounts, patterns: Bools, level: float) -> f
     """Return the divisor of counts of dependent rows: of the share that varies most, or 1."""
     if counts.clusters is None:
         return 1.0
-    target = target_patterns(counts)
-    parts = np.zeros((len(patterns), len(target)), bool)
-    parts[:, : patterns.shape[1]] = patterns
-    divisors = count_divisor(*share_design(counts.clusters, parts, target[None]), level=level)
+    is_target = target_patterns(counts)
+    all_patterns = np.zeros((len(patterns), len(is_target)), bool)
+    all_patterns[:, : patterns.shape[1]] = patterns
+    divisors = count_divisor(
+        *share_design(counts.clusters, all_patterns, is_target[None]), level=level
+    )
     finite_divisors = divisors[np.isfinite(divisors)]
     return float(finite_divisors.max()) if finite_divisors.size else 1.0
 
@@ -261,20 +278,21 @@ def equal_effort_rows(
     if predictions.patterns.rows > MOST_ROWS or predictions.min_cell:
         return
     unit = ranking.counts.unit
-    scored = {
-        model.name: place
-        for place, model in enumerate(predictions.models)
+    index_by_model = {
+        model.name: index
+        for index, model in enumerate(predictions.models)
         if model.kind != "label" and model.name in ranking.counts.models
     }
-    names = [ranking.counts.models[place] for place in ranking.order]
-    for name in [name for name in names if name in scored][:MOST_SCORED]:
-        scores = predictions.scores(scored[name])[None]
+    model_names = [ranking.counts.models[index] for index in ranking.order]
+    scored_names = [name for name in model_names if name in index_by_model]
+    for model_name in scored_names[:MOST_SCORED]:
+        scores = predictions.scores(index_by_model[model_name])[None]
         point = _point_of_effort(scores, effort, target)
         if point is not None:
             threshold, covered, flagged = point
             yield as_row(
                 {
-                    "model": name,
+                    "model": model_name,
                     "threshold": threshold,
                     "covered": from_units(np.asarray(covered), unit).item(),
                     "effort": from_units(np.asarray(flagged), unit).item(),
@@ -290,14 +308,14 @@ def _point_of_effort(
     With negative target a model flags the rows below the threshold, else those from it upwards.
     """
     if target == "positive":
-        hits, alarms = scores.positives[::-1], scores.negatives[::-1]
+        target_counts, other_counts = scores.positives[::-1], scores.negatives[::-1]
         thresholds: Floats = scores.scores[::-1]
     else:
-        hits, alarms = scores.negatives, scores.positives
+        target_counts, other_counts = scores.negatives, scores.positives
         thresholds = np.append(scores.scores[1:], np.inf)
-    covered = np.cumsum(hits)
-    flagged = covered + np.cumsum(alarms)
-    place = int(np.searchsorted(flagged, effort * (1 + 1e-12), side="right")) - 1
-    if place < 0:
+    covered = np.cumsum(target_counts)
+    flagged = covered + np.cumsum(other_counts)
+    point_index = int(np.searchsorted(flagged, effort * (1 + 1e-12), side="right")) - 1
+    if point_index < 0:
         return None
-    return float(thresholds[place]), float(covered[place]), float(flagged[place])
+    return float(thresholds[point_index]), float(covered[point_index]), float(flagged[point_index])

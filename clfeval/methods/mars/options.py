@@ -19,8 +19,9 @@ PYTHON_ONLY: dict[str, Any] = {"is_parameter": True, "shell": False}
 
 
 def _accept_groups(flag: str, value: object) -> dict[str, tuple[str, ...]]:
+    """Return the models of each group; UsageError unless the value is a mapping."""
     groups = to_mapping(flag, value, "names to models")
-    return {name: tuple(map(str, as_list(members))) for name, members in groups.items()}
+    return {name: tuple(map(str, as_list(models))) for name, models in groups.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -133,28 +134,28 @@ class MarsOptions(shared.IntervalOptions):
         """Raise UsageError for a group without members, and for unknown measures."""
         shared.check_measures(self.measure)
         shared.check_reference(self.reference, self.confidence, self.margin, COMPARED)
-        for name, members in self.group.items():
-            if not members:
-                raise bad_option(f"{OPTION}--group{END} {name} names no models")
+        for group, group_models in self.group.items():
+            if not group_models:
+                raise bad_option(f"{OPTION}--group{END} {group} names no models")
 
     def check_groups(self, models: Sequence[str]) -> None:
         """Raise UsageError for groups of unknown models, of one twice, or named as a model."""
-        grouped: set[str] = set()
-        for group, members in self.group.items():
-            for member in members:
-                if member not in models:
-                    raise unknown_model_error("--group", member, models, part=f" {group}")
-                if member in grouped:
+        grouped_models: set[str] = set()
+        for group, group_models in self.group.items():
+            for model in group_models:
+                if model not in models:
+                    raise unknown_model_error("--group", model, models, part=f" {group}")
+                if model in grouped_models:
                     raise UsageError.new(
-                        f"'{member}' is in two groups of {OPTION}--group{END}", "bad-group"
+                        f"'{model}' is in two groups of {OPTION}--group{END}", "bad-group"
                     )
-                grouped.add(member)
-        for group, members in self.group.items():
-            if group in models and group not in members:
-                text = (
+                grouped_models.add(model)
+        for group, group_models in self.group.items():
+            if group in models and group not in group_models:
+                message = (
                     f"{OPTION}--group{END} {group} is also the name of a model; choose another name"
                 )
-                raise UsageError.new(text, "bad-group")
+                raise UsageError.new(message, "bad-group")
 
 
 MARS = Command(

@@ -52,40 +52,45 @@ def mars_result(predictions: PredictionCounts, options: MarsOptions) -> Document
         notes += sweep_notes
     if options.list:
         tables["exclusive"] = _exclusive_rows(predictions, options)
-    merged = predictions.grouped(options.group, options.target)
-    counts = merged.patterns.targets(options.target)
-    statistics = predictions.patterns.digest()
-    caveats: list[ResultNote] = []
+    grouped_predictions = predictions.grouped(options.group, options.target)
+    counts = grouped_predictions.patterns.targets(options.target)
+    statistics_digest = predictions.patterns.digest()
+    measure_notes: list[ResultNote] = []
     if options.measure:  # most runs request none and start without these
         from clfeval.methods.measurement.measure_rows import additional_measure_rows
 
-        settings = IntervalSettings(options.confidence, options.interval, seed=options.seed)
-        tables["measures"], statistics, caveats = additional_measure_rows(
-            Sample.from_predictions(merged), options.measure, settings, statistics
+        interval_settings = IntervalSettings(
+            options.confidence, options.interval, seed=options.seed
+        )
+        tables["measures"], statistics_digest, measure_notes = additional_measure_rows(
+            Sample.from_predictions(grouped_predictions),
+            options.measure,
+            interval_settings,
+            statistics_digest,
         )
     if options.reference is not None:
         if options.reference not in counts.models:
             raise unknown_model_error("--reference", options.reference, counts.models)
         tables["comparisons"] = _reference_rows(
-            merged.slices, tables["models"], options, options.reference
+            grouped_predictions.slices, tables["models"], options, options.reference
         )
     ranking = DetectionRanking.from_counts(counts)
-    tables |= _lead_tables(merged, ranking, options)
+    tables |= _lead_tables(grouped_predictions, ranking, options)
     answer = mars_answer(ranking, tables, options)
-    totals = summarize_detections(predictions.patterns, options)
-    totals |= provenance.cluster_summary(predictions.patterns)
-    notes += _table_notes(tables, totals, options)
+    detection_totals = summarize_detections(predictions.patterns, options)
+    detection_totals |= provenance.cluster_summary(predictions.patterns)
+    notes += _table_notes(tables, detection_totals, options)
     document = Document(
         command="mars",
-        signature=_mars_signature(predictions, options, tables, statistics),
+        signature=_mars_signature(predictions, options, tables, statistics_digest),
         inputs=predictions.files,
         parameters=_mars_parameters(predictions, options),
-        summary={**totals, "rule": options.occlusion, "target": options.target},
+        summary={**detection_totals, "rule": options.occlusion, "target": options.target},
         answer=(provenance.prefix_threshold(answer[0], predictions.thresholds), *answer[1:]),
         tables=tables,
-        warnings=(*notes, *_counting_notes(predictions, options), *caveats),
+        warnings=(*notes, *_counting_notes(predictions, options), *measure_notes),
     )
-    return explain_missing_limits(document, merged.slices, options.confidence)
+    return explain_missing_limits(document, grouped_predictions.slices, options.confidence)
 
 
 def _lead_tables(
@@ -94,14 +99,14 @@ def _lead_tables(
     """Return the tests of the best model and pair, and single models of the pair's effort."""
     if not ranking.detected or len(ranking.order) < 2:
         return {}
-    tests: list[Row] = []
+    test_rows: list[Row] = []
     if options.confidence is not None and options.reference is None:
-        tests += model_test_rows(ranking)
-    tables: dict[str, Rows] = {"lead_tests": tests}
+        test_rows += model_test_rows(ranking)
+    tables: dict[str, Rows] = {"lead_tests": test_rows}
     if options.max_effort is None and len(ranking.order) > 2:
         pairs = pair_scores(ranking.counts)
         if options.confidence is not None:
-            tests += pair_test_rows(ranking, pairs)
+            test_rows += pair_test_rows(ranking, pairs)
         tables["best_pair"] = [best_pair_row(ranking, pairs, options)]
         effort = float(pairs.effort[0])
         tables["equal_effort"] = [*equal_effort_rows(predictions, ranking, effort, options.target)]
@@ -111,40 +116,49 @@ def _lead_tables(
 def _slice_rows(predictions: PredictionCounts, options: MarsOptions) -> Rows:
     """Return the class totals and detections of each slice."""
     return [
-        as_row({"slice": label, **summarize_detections(patterns, options)})
-        for label, patterns in predictions.slices.items()
-        if label is not None
+        as_row({"slice": slice_name, **summarize_detections(patterns, options)})
+        for slice_name, patterns in predictions.slices.items()
+        if slice_name is not None
     ]
 
 
 def _exclusive_rows(predictions: PredictionCounts, options: MarsOptions) -> Rows:
     """Return the rows of the input that only one model detects, or misses."""
-    exclusive = list_exclusive(
+    exclusive_rows = list_exclusive(
         predictions.evaluated,
         options.list,
         target=options.target,
         rule=options.occlusion,
         groups=options.group,
     )
-    return [as_row(cells) for cells in exclusive]
+    return [as_row(cells) for cells in exclusive_rows]
 
 
 def _reference_rows(
-    slices: Mapping[str | None, PatternCounts], models: Rows, options: MarsOptions, reference: str
+    slices: Mapping[str | None, PatternCounts],
+    model_rows: Rows,
+    options: MarsOptions,
+    reference: str,
 ) -> Rows:
-    """Return the differences of the models from the reference; models: their rows."""
+    """Return the differences of the models from the reference; model_rows: of table `models`."""
     measures = dict.fromkeys((MEASURE[options.target], *COMPARED))
     # the count of every model, not of the target alone
     return [
-        *comparison_rows(slices, models, reference, options.level, options.margin, tuple(measures))
+        *comparison_rows(
+            slices, model_rows, reference, options.level, options.margin, tuple(measures)
+        )
     ]
 
 
 def _mars_signature(
     predictions: PredictionCounts, options: MarsOptions, tables: Collection[str], statistics: str
 ) -> str:
-    groups = (f"{name}={'+'.join(sorted(group))}" for name, group in sorted(options.group.items()))
-    threshold = provenance.format_thresholds(predictions.thresholds)
+    """Return the settings that change numbers, and the hashes of files and statistics."""
+    group_texts = (
+        f"{name}={'+'.join(sorted(group_models))}"
+        for name, group_models in sorted(options.group.items())
+    )
+    thresholds_text = provenance.format_thresholds(predictions.thresholds)
     return provenance.build_signature(
         "cmd target rule pos cut group miss weight cluster ci folds measures seed",
         {
@@ -152,8 +166,8 @@ def _mars_signature(
             "target": options.target,
             "rule": options.occlusion,
             "pos": predictions.positive,
-            "cut": f"top {options.top}" if options.top else threshold,
-            "group": ",".join(groups),
+            "cut": f"top {options.top}" if options.top else thresholds_text,
+            "group": ",".join(group_texts),
             "miss": predictions.roles.missing,
             "weight": "yes" if predictions.roles.weight else None,
             "ci": options.signed,
@@ -169,13 +183,14 @@ def _mars_signature(
 
 
 def _mars_parameters(predictions: PredictionCounts, options: MarsOptions) -> dict[str, Any]:
+    """Return every setting of the result."""
     return provenance.build_parameters(
         "positive negative target occlusion level interval independence missing top sweep "
         "groups by cluster measure",
         {
             "positive": predictions.positive,
             "negative": list(predictions.negative),
-            "groups": {name: list(members) for name, members in options.group.items()},
+            "groups": {name: list(group_models) for name, group_models in options.group.items()},
         },
         predictions.roles,
         options,
@@ -185,38 +200,42 @@ def _mars_parameters(predictions: PredictionCounts, options: MarsOptions) -> dic
 
 def summarize_detections(counts: PatternCounts, options: MarsOptions) -> dict[str, Any]:
     """Return rows, positives, negatives, and target rows detected by some model or by none."""
-    target = counts.targets(options.target)
-    ttp = best_subsets.total_detected(target)
-    totals = {
+    target_counts = counts.targets(options.target)
+    detected_total = best_subsets.total_detected(target_counts)
+    unit_totals = {
         "rows": counts.n.sum(),
         "positives": counts.n[counts.truth].sum(),
         "negatives": counts.n[~counts.truth].sum(),
-        "found": np.asarray(ttp),
-        "missed_by_all": target.hit_n.sum() - ttp,
+        "found": np.asarray(detected_total),
+        "missed_by_all": target_counts.hit_n.sum() - detected_total,
     }
-    return {name: from_units(total, counts.unit).item() for name, total in totals.items()}
+    return {name: from_units(total, counts.unit).item() for name, total in unit_totals.items()}
 
 
 def _top_notes(predictions: PredictionCounts, options: MarsOptions) -> Iterator[ResultNote]:
     """Yield notes where --top flags every row, or more rows than it says."""
     if predictions.top is None:
         return
-    limit = predictions.top.count
-    rows = predictions.patterns.rows
-    tied = [f"'{name}' {n:g}" for name, n in predictions.top.flagged_rows.items() if n > limit]
-    if limit > rows:
-        text = f"{OPTION}--top{END} {options.top} flags every row: the table has {rows}"
+    row_limit = predictions.top.count
+    row_count = predictions.patterns.rows
+    tied_phrases = [
+        f"'{name}' {flagged_count:g}"
+        for name, flagged_count in predictions.top.flagged_rows.items()
+        if flagged_count > row_limit
+    ]
+    if row_limit > row_count:
+        text = f"{OPTION}--top{END} {options.top} flags every row: the table has {row_count}"
         yield ResultNote("top-takes-all", text)
-    if tied:
+    if tied_phrases:
         text = (
-            f"scores are tied at {OPTION}--top {limit:g}{END}, so more rows are flagged: "
-            f"{', '.join(tied)}"
+            f"scores are tied at {OPTION}--top {row_limit:g}{END}, so more rows are flagged: "
+            f"{', '.join(tied_phrases)}"
         )
         yield ResultNote("ties-at-cut", text)
 
 
 def _table_notes(
-    tables: Mapping[str, Rows], totals: Mapping[str, Any], options: MarsOptions
+    tables: Mapping[str, Rows], detection_totals: Mapping[str, Any], options: MarsOptions
 ) -> Iterator[ResultNote]:
     """Yield notes on subsets chosen on these rows, and on rows that no model detects."""
     if tables.get("best") or tables.get("max_effort"):
@@ -225,11 +244,11 @@ def _table_notes(
     if options.max_effort is not None and not tables["max_effort"]:
         text = f"every model flags more than {options.max_effort:g} rows"
         yield ResultNote("nothing-affordable", text)
-    targets = totals[f"{options.target}s"]
-    if not targets:
+    target_total = detection_totals[f"{options.target}s"]
+    if not target_total:
         yield ResultNote("no-target", f"the table has no {options.target} rows")
-    elif not totals["found"]:
-        text = f"no model detects any of the {targets} {options.target}s"
+    elif not detection_totals["found"]:
+        text = f"no model detects any of the {target_total} {options.target}s"
         yield ResultNote("nothing-detected", text)
 
 

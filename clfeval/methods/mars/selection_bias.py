@@ -59,9 +59,15 @@ class CandidateSets:
         """
         target_flags = _flags_and_rows(counts.hits, scores.members)
         other_flags = _flags_and_rows(counts.alarms, scores.members) if alarms else None
-        targets, others = _bootstrap_totals(counts, target_flags, other_flags, rng)
-        all_rows = targets + others
-        return cls(scores, targets[:, :-1].T, all_rows[:, :-1].T, targets[:, -1], all_rows[:, -1])
+        target_totals, other_totals = _bootstrap_totals(counts, target_flags, other_flags, rng)
+        all_totals = target_totals + other_totals  # of the sets; the last column: of all rows
+        return cls(
+            scores,
+            target_totals[:, :-1].T,
+            all_totals[:, :-1].T,
+            target_totals[:, -1],
+            all_totals[:, -1],
+        )
 
     def take(self, index: Bools) -> CandidateSets:
         """Return some of the sets."""
@@ -80,10 +86,10 @@ class CandidateSets:
         """
         detected = self.detected
         if most_flagged is not None:
-            within_limit = self.flagged <= most_flagged * self.rows * (1 + 1e-12)
-            detected = np.where(within_limit, detected, -1.0)
-        most = detected.max(axis=0)
-        return np.asarray((detected == most) & (most >= 0))
+            is_within_limit = self.flagged <= most_flagged * self.rows * (1 + 1e-12)
+            detected = np.where(is_within_limit, detected, -1.0)
+        greatest = detected.max(axis=0)
+        return np.asarray((detected == greatest) & (greatest >= 0))
 
     def detection_optimism(self, winners: Bools) -> float:
         """Return the mean excess of the share that winners detect where they win, ties averaged.
@@ -101,20 +107,20 @@ class CandidateSets:
 def _mean_excess(shares: Floats, winners: Bools) -> float:
     """Return the mean over tables of the winners' shares less their own means; shares (s, r)."""
     is_defined = np.isfinite(shares)
-    defined = np.where(is_defined, shares, 0.0)
-    own_means = divide(defined.sum(axis=1), is_defined.sum(axis=1))[:, None]
-    winning = winners & is_defined
-    excess = np.where(winning, defined - own_means, 0.0)
-    table_means = divide(excess.sum(axis=0), winning.sum(axis=0))
-    with_winner = np.isfinite(table_means)
-    return float(table_means[with_winner].mean()) if with_winner.any() else 0.0
+    defined_shares = np.where(is_defined, shares, 0.0)
+    set_means = divide(defined_shares.sum(axis=1), is_defined.sum(axis=1))[:, None]
+    is_defined_winner = winners & is_defined
+    excess = np.where(is_defined_winner, defined_shares - set_means, 0.0)
+    table_means = divide(excess.sum(axis=0), is_defined_winner.sum(axis=0))
+    has_winner = np.isfinite(table_means)
+    return float(table_means[has_winner].mean()) if has_winner.any() else 0.0
 
 
 def _flags_and_rows(patterns: Bools, members: Bools) -> Floats:
-    """Return which patterns (p, k) the sets (s, k) flag, and a column of ones: (p, s + 1)."""
-    flags = np.ones((len(patterns), len(members) + 1))
-    flags[:, :-1] = (overlap_counts(patterns, members) > 0).T
-    return flags
+    """Return which patterns (p, k) the sets (s, k) flag, then a column of ones: (p, s + 1)."""
+    columns = np.ones((len(patterns), len(members) + 1))
+    columns[:, :-1] = (overlap_counts(patterns, members) > 0).T
+    return columns
 
 
 def _bootstrap_totals(
@@ -131,25 +137,25 @@ def _bootstrap_totals(
         if other_flags is not None:
             totals[1] = _bootstrap_class_totals(counts.alarm_n, other_flags, rng)
         return totals[0], totals[1]
-    split = len(counts.hit_n)
-    patterns = split + len(counts.alarm_n)
+    target_pattern_count = len(counts.hit_n)
+    pattern_count = target_pattern_count + len(counts.alarm_n)
     start = 0
-    for block in counts.clusters.bootstrap_counts(patterns, resamples=DRAWS, rng=rng):
+    for block in counts.clusters.bootstrap_counts(pattern_count, resamples=DRAWS, rng=rng):
         stop = start + len(block)
-        totals[0, start:stop] = block[:, :split] @ target_flags
+        totals[0, start:stop] = block[:, :target_pattern_count] @ target_flags
         if other_flags is not None:
-            totals[1, start:stop] = block[:, split:] @ other_flags
+            totals[1, start:stop] = block[:, target_pattern_count:] @ other_flags
         start = stop
     return totals[0], totals[1]
 
 
-def _bootstrap_class_totals(n: Counts, flags: Floats, rng: np.random.Generator) -> Floats:
-    """Return the sums (r, c) of patterns flagged (p, c) of a class with n rows each, resampled."""
-    present = n > 0
-    if not present.any():
+def _bootstrap_class_totals(row_counts: Counts, flags: Floats, rng: np.random.Generator) -> Floats:
+    """Return the sums (r, c) of resampled rows of the patterns flagged (p, c) in a class."""
+    is_present = row_counts > 0
+    if not is_present.any():
         return np.zeros((DRAWS, flags.shape[1]))
-    blocks = resampled_counts(n[present], resamples=DRAWS, rng=rng)
-    return np.concatenate([block @ flags[present] for block in blocks])
+    resampled_blocks = resampled_counts(row_counts[is_present], resamples=DRAWS, rng=rng)
+    return np.concatenate([block @ flags[is_present] for block in resampled_blocks])
 
 
 def candidates_of_size(counts: TargetCounts, size: int) -> SubsetScores | None:
@@ -164,6 +170,7 @@ def candidates_of_size(counts: TargetCounts, size: int) -> SubsetScores | None:
 
 
 def _most_detecting(scores: SubsetScores) -> SubsetScores:
+    """Return the sets that detect most, at most CANDIDATES; of ties those that flag fewest rows."""
     order = scores.order(-scores.covered, scores.effort)
     return scores.take(order[:CANDIDATES])
 
@@ -190,11 +197,11 @@ def correct_best_set(
     """
     reason = why_uncorrected(counts)
     size = int(choice.scores.sizes[0])
-    candidates = None if reason else candidates_of_size(counts, size)
-    if candidates is None:
+    candidate_scores = None if reason else candidates_of_size(counts, size)
+    if candidate_scores is None:
         return undefined_correction(reason or "too_many_subsets")
-    sets = CandidateSets.from_counts(counts, candidates, rng)
-    return _corrected(counts, choice, share, sets, sets.winners())
+    candidate_sets = CandidateSets.from_counts(counts, candidate_scores, rng)
+    return _corrected(counts, choice, share, candidate_sets, candidate_sets.winners())
 
 
 def correct_set_within_effort(
@@ -214,12 +221,20 @@ def correct_set_within_effort(
     if reason:
         return undefined_correction(reason)
     scores = score_all_subsets(counts)
-    rows = counts.hit_n.sum() + counts.alarm_n.sum()
-    limit = limit_in_units(effort, counts.unit)
+    row_total = counts.hit_n.sum() + counts.alarm_n.sum()
+    effort_limit = limit_in_units(effort, counts.unit)
     # sets that flag far more than the limit cannot fit on a bootstrap table either
-    may_fit = scores.members.any(axis=1) & (scores.effort <= limit + 6 * np.sqrt(limit + 1))
-    sets = CandidateSets.from_counts(counts, _most_detecting(scores.take(may_fit)), rng)
-    return _corrected(counts, choice, share, sets, sets.winners(float(limit / rows)))
+    may_fit = scores.members.any(axis=1) & (
+        scores.effort <= effort_limit + 6 * np.sqrt(effort_limit + 1)
+    )
+    candidate_sets = CandidateSets.from_counts(counts, _most_detecting(scores.take(may_fit)), rng)
+    return _corrected(
+        counts,
+        choice,
+        share,
+        candidate_sets,
+        candidate_sets.winners(float(effort_limit / row_total)),
+    )
 
 
 def why_uncorrected(counts: TargetCounts) -> str | None:
@@ -237,21 +252,26 @@ def why_uncorrected(counts: TargetCounts) -> str | None:
 
 
 def _corrected(
-    counts: TargetCounts, choice: ChosenSubset, share: Estimate, sets: CandidateSets, winners: Bools
+    counts: TargetCounts,
+    choice: ChosenSubset,
+    share: Estimate,
+    candidate_sets: CandidateSets,
+    winners: Bools,
 ) -> CorrectedSet:
     """Return detections and yield less their optimism; the interval reaches down by as much."""
-    targets = counts.hit_n.sum()
-    optimism = sets.detection_optimism(winners)
-    detections = from_units(targets, counts.unit).item()
+    target_total = counts.hit_n.sum()
+    optimism = candidate_sets.detection_optimism(winners)
+    target_count = from_units(target_total, counts.unit).item()
     low, value = (
-        None if limit is None else float(np.clip(limit - optimism, 0, 1)) * detections
+        None if limit is None else float(np.clip(limit - optimism, 0, 1)) * target_count
         for limit in (share.low, share.value)
     )
-    high = None if share.high is None else share.high * detections
-    flagged = choice.scores.effort[0].item()
-    if not flagged:
+    high = None if share.high is None else share.high * target_count
+    flagged_count = choice.scores.effort[0].item()
+    if not flagged_count:
         return CorrectedSet(
             Estimate(value, low, high), Estimate(None, reason="no_positive_prediction")
         )
-    yielded = choice.scores.covered[0].item() / flagged - sets.yield_optimism(winners)
-    return CorrectedSet(Estimate(value, low, high), Estimate(float(np.clip(yielded, 0, 1))))
+    apparent_yield = choice.scores.covered[0].item() / flagged_count
+    corrected_yield = apparent_yield - candidate_sets.yield_optimism(winners)
+    return CorrectedSet(Estimate(value, low, high), Estimate(float(np.clip(corrected_yield, 0, 1))))

@@ -42,35 +42,39 @@ NO_CLUSTERS: Mapping[str, Floats] = {}
 ShareParts = Mapping[str, tuple[Bools, Bools]]
 
 
-def sign_test_p(counts: TargetCounts, first: Bools, second: Bools) -> float:
-    """Return the p-value of the sign test of rows of the patterns `first` against `second`.
+def sign_test_p(counts: TargetCounts, first_patterns: Bools, second_patterns: Bools) -> float:
+    """Return the p-value of the sign test of rows of the first patterns against the second.
 
-    first, second (p,): disjoint patterns of the target class. The exact sign test of rows; of
-    clusters the sign-flip permutation test; of weighted rows with Kish's effective number.
+    first_patterns, second_patterns (p,): disjoint patterns of the target class. The exact sign test
+    of rows; of clusters the sign-flip permutation test; of weighted rows with Kish's effective
+    number.
     """
-    sums = (counts.hit_n @ first).item(), (counts.hit_n @ second).item()
+    row_sums = (counts.hit_n @ first_patterns).item(), (counts.hit_n @ second_patterns).item()
     if isinstance(counts.clusters, RowWeights):
-        squares = counts.clusters.squares[: len(first)] @ (first | second)
-        return weighted_sign_test(*sums, float(squares))
+        squares = counts.clusters.squares[: len(first_patterns)] @ (
+            first_patterns | second_patterns
+        )
+        return weighted_sign_test(*row_sums, float(squares))
     if counts.clusters is None:
-        return sign_test(*sums)
+        return sign_test(*row_sums)
     differences = np.zeros(len(counts.hit_n) + len(counts.alarm_n))
-    differences[: len(first)] = first.astype(np.float64) - second
-    return flip_test(counts.clusters.totals(differences[None])[0])
+    differences[: len(first_patterns)] = first_patterns.astype(np.float64) - second_patterns
+    (cluster_totals,) = counts.clusters.totals(differences[None])
+    return flip_test(cluster_totals)
 
 
 @dataclass(frozen=True, slots=True)
 class TargetSlice:
     """Counts of one slice by target class, each group merged into one model."""
 
-    label: str | None
+    slice_name: str | None
     counts: TargetCounts
     options: MarsOptions
 
     @property
     def bootstrap(self) -> np.random.Generator:
         """The random generator of the bootstrap of chosen sets."""
-        return random_stream(self.options.seed, f"chosen sets\0{self.label or ''}")
+        return random_stream(self.options.seed, f"chosen sets\0{self.slice_name or ''}")
 
     def detected_share(self, choice: ChosenSubset) -> Estimate:
         """Return the share of target rows that a set detects, with its interval."""
@@ -79,95 +83,109 @@ class TargetSlice:
         if counts.clusters is not None and self.options.confidence is not None:
             patterns = np.concatenate([counts.hits, counts.alarms])
             detects = best_subsets.overlap_counts(patterns, choice.scores.members) > 0
-            target = target_patterns(counts)[None]
-            design = share_design(counts.clusters, detects & target, target)
+            is_target = target_patterns(counts)[None]
+            design = share_design(counts.clusters, detects & is_target, is_target)
             divisor = count_divisor(*design, level=self.options.level)
         measure = MEASURE[self.options.target]
-        return self.shares(measure, choice.scores.covered, counts.hit_n.sum().item(), divisor)[0]
+        target_total = counts.hit_n.sum().item()
+        (share,) = self.shares(measure, choice.scores.covered, target_total, divisor)
+        return share
 
-    def shares(self, name: str, k: Counts, n: Counts, divided: Floats | None = None) -> Estimates:
-        """Return estimates of a measure that is k of n rows."""
-        return share_estimates(name, k, n, **self.options.interval_arguments, divided=divided)
+    def shares(
+        self, measure: str, numerators: Counts, denominators: Counts, divisors: Floats | None = None
+    ) -> Estimates:
+        """Return estimates of a measure that is a share of rows."""
+        return share_estimates(
+            measure, numerators, denominators, **self.options.interval_arguments, divided=divisors
+        )
 
 
 def named_divisors(
-    views: Sequence[TargetSlice], parts: Iterable[ShareParts]
+    slices: Sequence[TargetSlice], parts_by_slice: Iterable[ShareParts]
 ) -> Mapping[str, Floats]:
     """Return the divisors of named shares of subsets, of all slices concatenated.
 
-    parts: of each slice; a denominator may be (1, p + q). Computed with clusters and a level only.
+    parts_by_slice: the masks of each slice; a denominator may be (1, p + q). Computed with clusters
+    and a level only.
     """
-    level = views[0].options.confidence
-    if level is None or views[0].counts.clusters is None:
+    level = slices[0].options.confidence
+    if level is None or slices[0].counts.clusters is None:
         return NO_CLUSTERS
     divisors: dict[str, list[Floats]] = {}
-    for view, shares in zip(views, parts, strict=True):
-        clusters = view.counts.clusters
-        target = target_patterns(view.counts)
-        largest = 0.0
+    for target_slice, share_parts in zip(slices, parts_by_slice, strict=True):
+        clusters = target_slice.counts.clusters
+        is_target = target_patterns(target_slice.counts)
+        largest_weight = 0.0
         assert clusters is not None
         if isinstance(clusters, RowWeights):  # as in `share_divisor`
-            largest = max(clusters.among(rows).weight for rows in (target, ~target) if rows.any())
-        for name, pair in shares.items():
-            heavy = largest if name in _SHARES_OF_BOTH_CLASSES else 0.0
-            design = share_design(clusters, *pair, heavy=heavy)
-            divisors.setdefault(name, []).append(count_divisor(*design, level=level))
-    return {name: np.concatenate(by_slice) for name, by_slice in divisors.items()}
+            largest_weight = max(
+                clusters.among(rows).weight for rows in (is_target, ~is_target) if rows.any()
+            )
+        for measure, masks in share_parts.items():
+            heavy_weight = largest_weight if measure in _SHARES_OF_BOTH_CLASSES else 0.0
+            design = share_design(clusters, *masks, heavy=heavy_weight)
+            divisors.setdefault(measure, []).append(count_divisor(*design, level=level))
+    return {measure: np.concatenate(slice_divisors) for measure, slice_divisors in divisors.items()}
 
 
 def _subset_shares(counts: TargetCounts, members: Bools, rule: str) -> ShareParts:
     """Return the parts of yield, ShineThrough and Occlusion of subsets (s, k)."""
     patterns = np.concatenate([counts.hits, counts.alarms])
-    target = target_patterns(counts)
-    hit, alone, missed_all, missed_any = best_subsets.detection_masks(patterns, members)
-    missed_by_set = missed_all if rule == "all" else missed_any
-    detected = (patterns.any(axis=1) & target)[None]
+    is_target = target_patterns(counts)
+    detects, detects_alone, missed_all, missed_any = best_subsets.detection_masks(patterns, members)
+    misses = missed_all if rule == "all" else missed_any
+    is_detected = (patterns.any(axis=1) & is_target)[None]
     return {
-        "yield": (hit & target, hit),
-        "shine_through": (alone & target, detected),
-        "occlusion": (missed_by_set & target, detected),
+        "yield": (detects & is_target, detects),
+        "shine_through": (detects_alone & is_target, is_detected),
+        "occlusion": (misses & is_target, is_detected),
     }
 
 
 def _model_shares(counts: TargetCounts, target: str) -> ShareParts:
     """Return the parts of the accuracy, precision and recall of each model."""
-    predicted = np.concatenate([counts.hits, counts.alarms]).T
-    positive = target_patterns(counts)
+    is_predicted = np.concatenate([counts.hits, counts.alarms]).T
+    is_positive = target_patterns(counts)
     if target == "negative":
-        predicted = ~predicted
-        positive = ~positive
+        is_predicted = ~is_predicted
+        is_positive = ~is_positive
     return {
-        "accuracy": (predicted == positive, np.ones_like(positive)[None]),
-        "precision": (predicted & positive, predicted),
-        "recall": (predicted & positive, positive[None]),
+        "accuracy": (is_predicted == is_positive, np.ones_like(is_positive)[None]),
+        "precision": (is_predicted & is_positive, is_predicted),
+        "recall": (is_predicted & is_positive, is_positive[None]),
     }
 
 
-def subset_columns(views: Sequence[TargetSlice], scores: Sequence[SubsetScores]) -> CellColumns:
+def subset_columns(slices: Sequence[TargetSlice], scores: Sequence[SubsetScores]) -> CellColumns:
     """Return the columns common to all tables of subsets, computed for all slices at once."""
     subsets = SubsetScores.joined(scores)
-    names = views[0].counts.models
-    options = views[0].options
-    unit = views[0].counts.unit
-    slices = list(zip(views, scores, strict=True))
-    shares = (
-        _subset_shares(view.counts, subset.members, options.occlusion) for view, subset in slices
+    models = slices[0].counts.models
+    options = slices[0].options
+    unit = slices[0].counts.unit
+    scored_slices = list(zip(slices, scores, strict=True))
+    share_parts = (
+        _subset_shares(target_slice.counts, slice_scores.members, options.occlusion)
+        for target_slice, slice_scores in scored_slices
     )
-    divisors = named_divisors(views, shares)
-    detected = [best_subsets.total_detected(view.counts) for view in views]
+    divisors = named_divisors(slices, share_parts)
+    detected_totals = [best_subsets.total_detected(target_slice.counts) for target_slice in slices]
     exclusive = ExclusiveCounts(
         detections=subsets.exclusive_found,
         misses=subsets.missed_all if options.occlusion == "all" else subsets.missed_any,
-        detected=np.repeat(detected, [len(subset) for subset in scores]),
+        detected=np.repeat(detected_totals, [len(slice_scores) for slice_scores in scores]),
         has_other_models=np.asarray(~subsets.members.all(axis=1)),
         unit=unit,
     )
     return {
-        "slice": [view.label for view, subset in slices for _ in subset.covered],
-        "models": [[names[j] for j in np.flatnonzero(row)] for row in subsets.members],
+        "slice": [
+            target_slice.slice_name
+            for target_slice, slice_scores in scored_slices
+            for _ in slice_scores.covered
+        ],
+        "models": [[models[i] for i in np.flatnonzero(is_member)] for is_member in subsets.members],
         "covered": from_units(subsets.covered, unit).tolist(),
         "effort": from_units(subsets.effort, unit).tolist(),
-        "yield": views[0].shares("yield", subsets.covered, subsets.effort, divisors.get("yield")),
+        "yield": slices[0].shares("yield", subsets.covered, subsets.effort, divisors.get("yield")),
         **exclusive_columns(exclusive, options, divisors),
     }
 
@@ -195,13 +213,18 @@ def exclusive_columns(
     intervals: bool = True,
 ) -> CellColumns:
     """Return unique detections and misses, and their shares of TTP; divisors: by measure."""
-    arguments = options.interval_arguments if intervals else {"level": None}
+    interval_arguments = options.interval_arguments if intervals else {"level": None}
     shine_through, occlusion = (
-        share_estimates(name, k, exclusive.detected, **arguments, divided=divisors.get(name))
-        for name, k in (("shine_through", exclusive.detections), ("occlusion", exclusive.misses))
+        share_estimates(
+            measure, counts, exclusive.detected, **interval_arguments, divided=divisors.get(measure)
+        )
+        for measure, counts in (
+            ("shine_through", exclusive.detections),
+            ("occlusion", exclusive.misses),
+        )
     )
-    undefined = Estimate(None, reason="no_other_model")
-    measured = exclusive.has_other_models | (np.asarray(exclusive.detected) == 0)
+    undefined_share = Estimate(None, reason="no_other_model")
+    is_defined = exclusive.has_other_models | (np.asarray(exclusive.detected) == 0)
     detection_column, miss_column = "exclusive_tp", "exclusive_fn"
     if options.target == "negative":
         detection_column, miss_column = "exclusive_tn", "exclusive_fp"
@@ -210,8 +233,8 @@ def exclusive_columns(
         "shine_through": shine_through,
         miss_column: from_units(exclusive.misses, exclusive.unit).tolist(),
         "occlusion": [
-            share if defined else undefined
-            for share, defined in zip(occlusion, measured, strict=True)
+            share if has_share else undefined_share
+            for share, has_share in zip(occlusion, is_defined, strict=True)
         ],
     }
 
@@ -234,8 +257,12 @@ class SweepCounts:
 
 def distinct_thresholds(scores: Sequence[Floats]) -> Floats:
     """Return the distinct scores of the target rows, ascending; inf becomes the largest float."""
-    cuts = np.unique(np.concatenate([np.unique(column) for column in scores]))
-    return np.unique(np.minimum(cuts[cuts > -np.inf], np.finfo(np.float64).max))
+    distinct_scores = np.unique(
+        np.concatenate([np.unique(model_scores) for model_scores in scores])
+    )
+    return np.unique(
+        np.minimum(distinct_scores[distinct_scores > -np.inf], np.finfo(np.float64).max)
+    )
 
 
 def sweep_thresholds(scores: Sequence[Floats], n: Counts, target: str, cuts: Floats) -> SweepCounts:
@@ -247,106 +274,133 @@ def sweep_thresholds(scores: Sequence[Floats], n: Counts, target: str, cuts: Flo
     negative class vice versa.
     Shapes: k score columns of length p; n (p,) counts or weights. O((k + 4) p log p).
     """
-    top1, top2, top_model = _two_highest(scores)
-    low1, low2, low_model = _two_highest([-column for column in scores])
+    top1, top2, highest_model = _two_highest(scores)
+    low1, low2, lowest_model = _two_highest([-model_scores for model_scores in scores])
     low1 = -low1
     low2 = -low2
 
-    def below(values: Floats, weights: Counts) -> Counts:
+    def count_below(values: Floats, weights: Counts) -> Counts:
         """Return how many values are below each threshold."""
         order = np.argsort(values)
-        running = np.concatenate([[weights.dtype.type(0)], np.cumsum(weights[order])])
-        return running[np.searchsorted(values[order], cuts, side="left")]
+        cumulative_counts = np.concatenate([[weights.dtype.type(0)], np.cumsum(weights[order])])
+        return cumulative_counts[np.searchsorted(values[order], cuts, side="left")]
 
-    def count_between(low: Floats, high: Floats, rows: Bools) -> Counts:
+    def count_between(low: Floats, high: Floats, in_rows: Bools) -> Counts:
         """Return in how many of the rows each threshold is above low, and at most high."""
-        return below(low[rows], n[rows]) - below(high[rows], n[rows])
+        return count_below(low[in_rows], n[in_rows]) - count_below(high[in_rows], n[in_rows])
 
     models = range(len(scores))
-    alone = np.array([count_between(top2, top1, top_model == j) for j in models])
-    alone_not = np.array([count_between(low1, low2, low_model == j) for j in models])
-    negatives = np.array([below(column, n) for column in scores])
+    highest_alone = np.array(
+        [count_between(top2, top1, highest_model == model_index) for model_index in models]
+    )
+    lowest_alone = np.array(
+        [count_between(low1, low2, lowest_model == model_index) for model_index in models]
+    )
+    counts_below = np.array([count_below(model_scores, n) for model_scores in scores])
     if target == "negative":
-        detected = below(low1, n)
-        hits = negatives
-        exclusive = alone_not
-        misses = alone
+        detected = count_below(low1, n)
+        hits = counts_below
+        exclusive_hits = lowest_alone
+        exclusive_misses = highest_alone
     else:
-        detected = n.sum() - below(top1, n)
-        hits = n.sum() - negatives
-        exclusive = alone
-        misses = alone_not
+        detected = n.sum() - count_below(top1, n)
+        hits = n.sum() - counts_below
+        exclusive_hits = highest_alone
+        exclusive_misses = lowest_alone
     if len(scores) == 1:  # with a single model every detection is unique
-        exclusive = hits
-        misses = np.zeros_like(misses)
-    return SweepCounts(cuts, detected, hits, exclusive, misses, detected - hits)
+        exclusive_hits = hits
+        exclusive_misses = np.zeros_like(exclusive_misses)
+    return SweepCounts(cuts, detected, hits, exclusive_hits, exclusive_misses, detected - hits)
 
 
 def _two_highest(columns: Sequence[Floats]) -> tuple[Floats, Floats, Ints]:
     """Return the highest and second highest value of each row, and the column of the highest."""
-    first = columns[0].copy()
-    second = np.full_like(first, -np.inf)
-    highest = np.zeros(len(first), np.int64)
-    for j, column in enumerate(columns[1:], start=1):
-        better = column > first
-        second = np.where(better, first, np.maximum(second, column))
-        first = np.where(better, column, first)
-        highest[better] = j
-    return first, second, highest
+    highest = columns[0].copy()
+    second_highest = np.full_like(highest, -np.inf)
+    highest_column = np.zeros(len(highest), np.int64)
+    for column_index, column in enumerate(columns[1:], start=1):
+        is_higher = column > highest
+        second_highest = np.where(is_higher, highest, np.maximum(second_highest, column))
+        highest = np.where(is_higher, column, highest)
+        highest_column[is_higher] = column_index
+    return highest, second_highest, highest_column
 
 
 def choose_thresholds(cuts: Floats, points: int | None) -> Floats:
-    """Return evenly spaced thresholds with both ends; all of them if there are few."""
-    limit = points or MOST_CUTS
-    if len(cuts) <= limit:
+    """Return evenly spaced thresholds with both ends; all of them if there are at most `points`."""
+    largest_count = points or MOST_CUTS
+    if len(cuts) <= largest_count:
         return cuts
-    return cuts[np.unique(np.linspace(0, len(cuts) - 1, limit).round().astype(np.int64))]
+    return cuts[np.unique(np.linspace(0, len(cuts) - 1, largest_count).round().astype(np.int64))]
 
 
 def mars_tables(predictions: PredictionCounts, options: MarsOptions) -> dict[str, Rows]:
     """Return the tables of models, pairs and requested subsets, of all slices."""
     target = options.target
-    views = [
-        TargetSlice(label, counts.grouped(options.group, target).targets(target), options)
-        for label, counts in predictions.slices.items()
+    slices = [
+        TargetSlice(slice_name, counts.grouped(options.group, target).targets(target), options)
+        for slice_name, counts in predictions.slices.items()
     ]
-    members = {member for names in options.group.values() for member in names}
-    thresholds = {name: t for name, t in predictions.thresholds.items() if name not in members}
-    tables: dict[str, Rows] = {"models": _model_rows(views, thresholds), "pairs": _pair_rows(views)}
+    grouped_models = {model for group_models in options.group.values() for model in group_models}
+    thresholds = {
+        name: threshold
+        for name, threshold in predictions.thresholds.items()
+        if name not in grouped_models
+    }
+    tables: dict[str, Rows] = {
+        "models": _model_rows(slices, thresholds),
+        "pairs": _pair_rows(slices),
+    }
     if options.subsets is not None:
-        scores = [best_subsets.score_subsets_up_to(view.counts, options.subsets) for view in views]
-        tables["subsets"] = subset_table(list(zip(views, scores, strict=True)))
-    if (size := options.best) is not None:
-        tables["best"] = [row for view in views for row in _best_rows(view, size)]
-    if (most := options.max_effort) is not None:
-        tables["max_effort"] = [row for view in views for row in _within_effort_rows(view, most)]
+        subset_scores = [
+            best_subsets.score_subsets_up_to(target_slice.counts, options.subsets)
+            for target_slice in slices
+        ]
+        tables["subsets"] = subset_table(list(zip(slices, subset_scores, strict=True)))
+    if (largest_size := options.best) is not None:
+        tables["best"] = [
+            row for target_slice in slices for row in _best_rows(target_slice, largest_size)
+        ]
+    if (effort_limit := options.max_effort) is not None:
+        tables["max_effort"] = [
+            row
+            for target_slice in slices
+            for row in _within_effort_rows(target_slice, effort_limit)
+        ]
     return tables
 
 
-def _within_effort_rows(view: TargetSlice, effort: float) -> Iterator[Row]:
+def _within_effort_rows(target_slice: TargetSlice, effort: float) -> Iterator[Row]:
     """Yield the row of the set that detects most within a number of flagged rows, if any fits."""
-    choice = best_subsets.best_within_effort(view.counts, effort)
+    choice = best_subsets.best_within_effort(target_slice.counts, effort)
     if choice is not None:
-        share = view.detected_share(choice)
-        corrected = correct_set_within_effort(view.counts, choice, share, effort, view.bootstrap)
-        yield as_row(_chosen_subset_row(view, choice, corrected))
+        share = target_slice.detected_share(choice)
+        corrected = correct_set_within_effort(
+            target_slice.counts, choice, share, effort, target_slice.bootstrap
+        )
+        yield as_row(_chosen_subset_row(target_slice, choice, corrected))
 
 
-def _model_rows(views: Sequence[TargetSlice], thresholds: Mapping[str, float | None]) -> list[Row]:
+def _model_rows(slices: Sequence[TargetSlice], thresholds: Mapping[str, float | None]) -> list[Row]:
     """Return the rows of all models of every slice; thresholds: of models outside groups."""
-    models = views[0].counts.models
-    target = views[0].options.target
-    unit = views[0].counts.unit
-    cells = np.concatenate([_confusion_cells(view.counts, target) for view in views], axis=1)
+    models = slices[0].counts.models
+    target = slices[0].options.target
+    unit = slices[0].counts.unit
+    cells = np.concatenate(
+        [_confusion_cells(target_slice.counts, target) for target_slice in slices], axis=1
+    )
     tp, fp, fn, tn = cells
-    divisors = named_divisors(views, (_model_shares(view.counts, target) for view in views))
-    single = np.eye(len(models), dtype=bool)
-    subsets = subset_columns(
-        views, [best_subsets.score_subsets(view.counts, single) for view in views]
+    divisors = named_divisors(
+        slices, (_model_shares(target_slice.counts, target) for target_slice in slices)
+    )
+    single_models = np.eye(len(models), dtype=bool)
+    columns_of_subsets = subset_columns(
+        slices,
+        [best_subsets.score_subsets(target_slice.counts, single_models) for target_slice in slices],
     )
     shares = {
-        name: views[0].shares(name, k, n, divisors.get(name))
-        for name, k, n in (
+        measure: slices[0].shares(measure, numerators, denominators, divisors.get(measure))
+        for measure, numerators, denominators in (
             ("accuracy", tp + tn, tp + fp + fn + tn),
             ("precision", tp, tp + fp),
             ("recall", tp, tp + fn),
@@ -354,15 +408,15 @@ def _model_rows(views: Sequence[TargetSlice], thresholds: Mapping[str, float | N
     }
     return rows_from_columns(
         {
-            "slice": [view.label for view in views for _ in models],
-            "model": models * len(views),
-            "threshold": [thresholds.get(model) for model in models] * len(views),
+            "slice": [target_slice.slice_name for target_slice in slices for _ in models],
+            "model": models * len(slices),
+            "threshold": [thresholds.get(model) for model in models] * len(slices),
             **{
-                name: from_units(cell, unit).tolist()
-                for name, cell in zip(CELLS, cells, strict=True)
+                cell: from_units(cell_counts, unit).tolist()
+                for cell, cell_counts in zip(CELLS, cells, strict=True)
             },
             **shares,
-            **{name: column for name, column in subsets.items() if name not in SHARED},
+            **{name: column for name, column in columns_of_subsets.items() if name not in SHARED},
         }
     )
 
@@ -376,25 +430,25 @@ def _confusion_cells(counts: TargetCounts, target: str) -> list[Counts]:
     return cells if target == "positive" else cells[::-1]
 
 
-def _pair_rows(views: Sequence[TargetSlice]) -> list[Row]:
+def _pair_rows(slices: Sequence[TargetSlice]) -> list[Row]:
     """Return the rows of all pairs of every slice, with the sign test of unique detections."""
-    pairs = best_subsets.model_combinations(len(views[0].counts.models), 2)
+    pairs = best_subsets.model_combinations(len(slices[0].counts.models), 2)
     first_alone: list[float] = []
     second_alone: list[float] = []
     p_values: list[float] = []
-    for view in views:
-        counts = view.counts
-        only = counts.hits & (counts.hits.sum(axis=1, keepdims=True) == 1)
-        alone_n = from_units(counts.hit_n @ only, counts.unit)
+    for target_slice in slices:
+        counts = target_slice.counts
+        only_detects = counts.hits & (counts.hits.sum(axis=1, keepdims=True) == 1)
+        alone_counts = from_units(counts.hit_n @ only_detects, counts.unit)
         for pair in pairs:
-            first, second = alone_n[pair].tolist()
-            first_alone.append(first)
-            second_alone.append(second)
-            p_values.append(sign_test_p(counts, *only.T[pair]))
-    scores = [best_subsets.score_subsets(view.counts, pairs) for view in views]
+            first_count, second_count = alone_counts[pair].tolist()
+            first_alone.append(first_count)
+            second_alone.append(second_count)
+            p_values.append(sign_test_p(counts, *only_detects.T[pair]))
+    scores = [best_subsets.score_subsets(target_slice.counts, pairs) for target_slice in slices]
     return rows_from_columns(
         {
-            **subset_columns(views, scores),
+            **subset_columns(slices, scores),
             "first_alone": first_alone,
             "second_alone": second_alone,
             "p_value": p_values,
@@ -402,28 +456,33 @@ def _pair_rows(views: Sequence[TargetSlice]) -> list[Row]:
     )
 
 
-def subset_table(parts: Sequence[tuple[TargetSlice, SubsetScores]]) -> Rows:
+def subset_table(scored_slices: Sequence[tuple[TargetSlice, SubsetScores]]) -> Rows:
     """Return the rows of all subsets as a lazy table, computed a block at a time."""
-    starts = np.cumsum([0, *(len(scores) for _, scores in parts)])
+    row_starts = np.cumsum([0, *(len(scores) for _, scores in scored_slices)])
     blocks: dict[tuple[int, int], list[Row]] = {}  # the last one only
 
-    def make_row(index: int) -> Row:
-        part = int(np.searchsorted(starts, index, side="right")) - 1
-        number, offset = divmod(index - int(starts[part]), BLOCK)
-        if (part, number) not in blocks:
+    def make_row(row_index: int) -> Row:
+        slice_number = int(np.searchsorted(row_starts, row_index, side="right")) - 1
+        block_number, row_offset = divmod(row_index - int(row_starts[slice_number]), BLOCK)
+        if (slice_number, block_number) not in blocks:
             blocks.clear()
-            view, scores = parts[part]
-            rows = np.arange(number * BLOCK, min((number + 1) * BLOCK, len(scores)))
-            blocks[part, number] = rows_from_columns(subset_columns([view], [scores.take(rows)]))
-        return blocks[part, number][offset]
+            target_slice, scores = scored_slices[slice_number]
+            subset_indices = np.arange(
+                block_number * BLOCK, min((block_number + 1) * BLOCK, len(scores))
+            )
+            blocks[slice_number, block_number] = rows_from_columns(
+                subset_columns([target_slice], [scores.take(subset_indices)])
+            )
+        return blocks[slice_number, block_number][row_offset]
 
-    return LazyRows(int(starts[-1]), make_row)
+    return LazyRows(int(row_starts[-1]), make_row)
 
 
 def _chosen_subset_row(
-    view: TargetSlice, choice: ChosenSubset, corrected: CorrectedSet, **gain: float
+    target_slice: TargetSlice, choice: ChosenSubset, corrected: CorrectedSet, **gain: float
 ) -> dict[str, Any]:
-    (row,) = rows_from_columns(subset_columns([view], [choice.scores]))
+    """Return the row of a chosen set; gain: the column of this name, if the table has it."""
+    (row,) = rows_from_columns(subset_columns([target_slice], [choice.scores]))
     return {
         "slice": None,
         "size": int(choice.scores.sizes[0]),
@@ -435,62 +494,64 @@ def _chosen_subset_row(
     }
 
 
-def _best_rows(view: TargetSlice, sizes: int) -> Iterator[Row]:
+def _best_rows(target_slice: TargetSlice, largest_size: int) -> Iterator[Row]:
     """Yield the rows of the best set of each size; gain: over the best set of one model less."""
     covered_by_size: dict[int, float] = {0: 0}
-    for choice in best_subsets.best_subsets(view.counts, sizes):
+    for choice in best_subsets.best_subsets(target_slice.counts, largest_size):
         corrected = undefined_correction("too_many_subsets")
         if choice.method == best_subsets.ENUMERATED:
-            share = view.detected_share(choice)
-            corrected = correct_best_set(view.counts, choice, share, view.bootstrap)
+            share = target_slice.detected_share(choice)
+            corrected = correct_best_set(target_slice.counts, choice, share, target_slice.bootstrap)
         size = int(choice.scores.sizes[0])
         covered = choice.scores.covered[0].item()
-        gain = from_units(covered - covered_by_size.get(size - 1, 0), view.counts.unit)
+        gain = from_units(covered - covered_by_size.get(size - 1, 0), target_slice.counts.unit)
         covered_by_size[size] = max(covered, covered_by_size.get(size, 0))
-        yield as_row(_chosen_subset_row(view, choice, corrected, gain=gain))
+        yield as_row(_chosen_subset_row(target_slice, choice, corrected, gain=gain))
 
 
 def sweep_table(
     predictions: PredictionCounts, options: MarsOptions
 ) -> tuple[Rows, list[ResultNote]]:
     """Return the table of a sweep over thresholds, and a note if some are left out."""
-    target, masks = read_scores(predictions.evaluated, options.target)
+    target_scores, slice_masks = read_scores(predictions.evaluated, options.target)
     if options.sweep == "top":
-        everything, _ = read_scores(predictions.evaluated, "all")
-        target = rank_scores(everything, target)
-    target = merge_group_scores(target, options.group, options.target)
-    if not len(target.n):
+        all_scores, _ = read_scores(predictions.evaluated, "all")
+        target_scores = rank_scores(all_scores, target_scores)
+    target_scores = merge_group_scores(target_scores, options.group, options.target)
+    if not len(target_scores.n):
         return [], []
-    distinct = distinct_thresholds(target.scores)
-    points = len(distinct) if options.points == "all" else options.points
-    cuts = choose_thresholds(distinct, points)
-    warnings = []
-    if len(cuts) < len(distinct):
+    distinct_cuts = distinct_thresholds(target_scores.scores)
+    point_count = len(distinct_cuts) if options.points == "all" else options.points
+    cuts = choose_thresholds(distinct_cuts, point_count)
+    notes = []
+    if len(cuts) < len(distinct_cuts):
         text = (
-            f"the sweep has {len(cuts):,} of {len(distinct):,} thresholds; add "
+            f"the sweep has {len(cuts):,} of {len(distinct_cuts):,} thresholds; add "
             f"{OPTION}--points all{END} for all"
         )
-        warnings.append(ResultNote("cuts-thinned", text))
+        notes.append(ResultNote("cuts-thinned", text))
     rows: list[Row] = []
-    for label, mask in [(None, np.ones(len(target.n), bool)), *masks.items()]:
-        slice_scores = target.select(mask)
+    for slice_name, in_slice in [(None, np.ones(len(target_scores.n), bool)), *slice_masks.items()]:
+        slice_scores = target_scores.select(in_slice)
         if len(slice_scores.n):
-            steps = sweep_thresholds(slice_scores.scores, slice_scores.n, options.target, cuts)
+            sweep_counts = sweep_thresholds(
+                slice_scores.scores, slice_scores.n, options.target, cuts
+            )
             rows += sweep_rows(
-                steps,
+                sweep_counts,
                 slice_scores.models,
-                label,
+                slice_name,
                 options,
                 slice_scores.unit,
                 intervals=predictions.patterns.clusters is None,
             )
-    return rows, warnings
+    return rows, notes
 
 
 def sweep_rows(
     counts: SweepCounts,
     models: Sequence[str],
-    label: str | None,
+    slice_name: str | None,
     options: MarsOptions,
     unit: float = 1,
     *,
@@ -500,32 +561,33 @@ def sweep_rows(
 
     In a sweep over top rows `top` is the number of rows flagged.
     """
-    misses = counts.missed_all if options.occlusion == "all" else counts.missed_any
-    order = slice(None)
+    miss_counts = counts.missed_all if options.occlusion == "all" else counts.missed_any
+    cut_order = slice(None)
     k = len(models)
     cuts = counts.cuts.tolist()
     if options.sweep == "top":
         cuts = [int(-cut) if cut.is_integer() else -cut for cut in cuts]
-        order = slice(None, None, -1)
+        cut_order = slice(None, None, -1)
     # models of the first threshold, of the second, ...
-    hits, detections, misses = (
-        by_model[:, order].T.ravel() for by_model in (counts.hits, counts.exclusive, misses)
+    hit_column, detection_column, miss_counts = (
+        model_counts[:, cut_order].T.ravel()
+        for model_counts in (counts.hits, counts.exclusive, miss_counts)
     )
-    rows = k * len(cuts)
+    row_count = k * len(cuts)
     exclusive = ExclusiveCounts(
-        detections,
-        misses,
-        detected=np.repeat(counts.detected[order], k),
-        has_other_models=np.full(rows, k > 1),
+        detection_column,
+        miss_counts,
+        detected=np.repeat(counts.detected[cut_order], k),
+        has_other_models=np.full(row_count, k > 1),
         unit=unit,
     )
     return rows_from_columns(
         {
-            "slice": [label] * rows,
-            options.sweep or "": [cut for cut in cuts[order] for _ in models],
+            "slice": [slice_name] * row_count,
+            options.sweep or "": [cut for cut in cuts[cut_order] for _ in models],
             "model": [*models] * len(cuts),
             "found": from_units(exclusive.detected, unit).tolist(),
-            "hits": from_units(hits, unit).tolist(),
+            "hits": from_units(hit_column, unit).tolist(),
             **exclusive_columns(exclusive, options, intervals=intervals),
         }
     )

@@ -60,7 +60,7 @@ def bounded_value(
 ) -> tuple[float, float] | None:
     """Return a value within its bounds, and how far it can be from that of single scores.
 
-    None where that is unknown.
+    None where that is unknown. value: of the grouped scores.
     """
     assert counts.buckets is not None
     groups = _ScoreGroups.from_counts(counts, counts.buckets)
@@ -70,10 +70,11 @@ def bounded_value(
     if bounds is None or not np.isfinite(bounds).all():
         return None
     low, high = bounds
-    value = min(max(value, low), high)
-    if np.isinf(counts.buckets.unit).any():  # of hidden counts nothing is nearer than the middle
-        value = (low + high) / 2
-    return value, max(high - value, value - low) + ROUNDING * abs(value)
+    clipped_value = min(max(value, low), high)
+    if np.isinf(counts.buckets.unit).any():  # for hidden counts the middle is nearest
+        clipped_value = (low + high) / 2
+    largest_distance = max(high - clipped_value, clipped_value - low)
+    return clipped_value, largest_distance + ROUNDING * abs(clipped_value)
 
 
 def widest_limits(
@@ -82,19 +83,21 @@ def widest_limits(
     """Return a value within its bound, with limits as wide as those of any order in the groups.
 
     estimates: of scores arranged within the groups as far as they can lie apart; the first is that
-    of the groups. From the ends of the bound the limits are as far as the farthest of an
-    arrangement from its value, and no nearer than any limit of an arrangement.
+    of the groups. The limits lie beyond the ends of the bound by the largest distance of a limit of
+    an arrangement from its value, and include the limits of all arrangements.
     """
-    limits = [
+    values_and_limits = [
         (estimate.value.value, estimate.value.low, estimate.value.high) for estimate in estimates
     ]
-    limited = np.array([row for row in limits if None not in row], np.float64)
+    limited_rows = np.array([row for row in values_and_limits if None not in row], np.float64)
     interval: tuple[float | None, float | None] = (None, None)
-    if len(limited):
-        values, lower, upper = limited.T
-        reach = MARGIN * np.array([(values - lower).max(), (upper - values).max()])
-        low = float(min(value - bound - reach[0], lower.min()))
-        high = float(max(value + bound + reach[1], upper.max()))
+    if len(limited_rows):
+        values, lower, upper = limited_rows.T
+        reach_below, reach_above = MARGIN * np.array(
+            [(values - lower).max(), (upper - values).max()]
+        )
+        low = float(min(value - bound - reach_below, lower.min()))
+        high = float(max(value + bound + reach_above, upper.max()))
         interval = (max(low, measure.low), min(high, measure.high))
     error = max(
         (estimate.error for estimate in estimates if not np.isnan(estimate.error)), default=np.nan
@@ -111,26 +114,28 @@ def arranged_scores(counts: ScoreCounts) -> list[ScoreCounts]:
     """
     assert counts.buckets is not None
     groups = _ScoreGroups.from_counts(counts, counts.buckets)
-    low, high = groups.low, groups.high
-    half = groups.n // 2
-    arranged = [
-        groups.with_scores(high[0], low[1]),
-        groups.with_scores(low[0], high[1]),
-        groups.with_scores(low[0], low[1]),
-        groups.with_scores(high[0], high[1]),
-        groups.at_both_ends(half),
+    positives_low, negatives_low = groups.low
+    positives_high, negatives_high = groups.high
+    half_counts = groups.n // 2
+    arrangements = [
+        groups.with_scores(positives_high, negatives_low),
+        groups.with_scores(positives_low, negatives_high),
+        groups.with_scores(positives_low, negatives_low),
+        groups.with_scores(positives_high, negatives_high),
+        groups.at_both_ends(half_counts),
         groups.at_outer_ends(),
     ]
     if np.isinf(counts.buckets.unit).any():
-        arranged += groups.with_outliers()
-    return arranged
+        arrangements += groups.with_outliers()
+    return arrangements
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ScoreGroups:
-    """Groups of scores: n, low, high, mean, variance (not below the true one), and error, (2, m).
+    """Groups of scores of positives and of negatives, (2, m): n rows from low to high.
 
-    error, slack: the largest error of the mean, and of the variance.
+    mean; variance: not below the true one. error, slack: the largest error of the mean, and of the
+    variance.
     """
 
     counts: ScoreCounts
@@ -157,7 +162,7 @@ class _ScoreGroups:
         return bool((low[1:] > high[:-1]).all())
 
     def extreme(self, *, best: bool) -> ScoreCounts:
-        """Return the scores with positives as high and negatives as low as they can be, or v.v."""
+        """Return the highest positives with the lowest negatives; if not best, the reverse."""
         if best:
             return self.with_scores(self.high[0], self.low[1])
         return self.with_scores(self.low[0], self.high[1])
@@ -166,12 +171,18 @@ class _ScoreGroups:
         """Return the rows with one score for each class of a group, (m,) each."""
         return _scores_with_rows([positive_scores, negative_scores], [*self.n])
 
-    def at_both_ends(self, low_rows: Counts) -> ScoreCounts:
-        """Return the rows of each class with `low_rows` (2, m) of them at the low end."""
-        scores = [np.concatenate([self.low[side], self.high[side]]) for side in (0, 1)]
-        high_rows = self.n - low_rows
-        rows = [np.concatenate([low_rows[side], high_rows[side]]) for side in (0, 1)]
-        return _scores_with_rows(scores, rows)
+    def at_both_ends(self, low_counts: Counts) -> ScoreCounts:
+        """Return the rows of each class with `low_counts` (2, m) of them at the low end."""
+        end_scores = [
+            np.concatenate([self.low[class_index], self.high[class_index]])
+            for class_index in (0, 1)
+        ]
+        high_counts = self.n - low_counts
+        end_counts = [
+            np.concatenate([low_counts[class_index], high_counts[class_index]])
+            for class_index in (0, 1)
+        ]
+        return _scores_with_rows(end_scores, end_counts)
 
     def at_outer_ends(self) -> ScoreCounts:
         """Return the rows at the end of their group that is farther from the mean of all scores."""
@@ -180,58 +191,69 @@ class _ScoreGroups:
         return self.with_scores(outer[0], outer[1])
 
     def with_outliers(self) -> list[ScoreCounts]:
-        """Return rows of one class at one end but for one row, and the others at either end."""
-        arranged = []
-        for side in (0, 1):
-            group = int(np.argmax(np.where(self.n[side] > 0, self.high[side] - self.low[side], -1)))
-            alone = np.zeros_like(self.n)
-            alone[side, group] = 1
-            for other_rows, rows in product((0 * self.n, self.n), (alone, self.n - alone)):
-                low_rows = other_rows.copy()
-                low_rows[side] = rows[side]
-                arranged.append(self.at_both_ends(low_rows))
-        return arranged
+        """Return arrangements of one class at one end but for one row, the other at either end."""
+        arrangements = []
+        for class_index in (0, 1):
+            widths = self.high[class_index] - self.low[class_index]
+            widest_group = int(np.argmax(np.where(self.n[class_index] > 0, widths, -1)))
+            outlier_counts = np.zeros_like(self.n)
+            outlier_counts[class_index, widest_group] = 1
+            for other_counts, class_counts in product(
+                (0 * self.n, self.n), (outlier_counts, self.n - outlier_counts)
+            ):
+                low_counts = other_counts.copy()
+                low_counts[class_index] = class_counts[class_index]
+                arrangements.append(self.at_both_ends(low_counts))
+        return arrangements
 
-    def splits(self, edge: Floats) -> bool:
-        """Return whether an edge divides a group."""
-        first = np.searchsorted(edge, self.low, side="right")
-        last = np.searchsorted(edge, self.high, side="right")
-        return bool((first != last)[self.n > 0].any())
+    def splits(self, edges: Floats) -> bool:
+        """Return whether one of the edges divides a group."""
+        low_bin = np.searchsorted(edges, self.low, side="right")
+        high_bin = np.searchsorted(edges, self.high, side="right")
+        return bool((low_bin != high_bin)[self.n > 0].any())
 
 
-def _scores_with_rows(scores: Sequence[Floats], rows: Sequence[Counts]) -> ScoreCounts:
+def _scores_with_rows(scores: Sequence[Floats], row_counts: Sequence[Counts]) -> ScoreCounts:
     """Return counts of scores of positives and of negatives, leaving out those without rows."""
-    used = [n > 0 for n in rows]
-    positives, negatives = (n[mask] for n, mask in zip(rows, used, strict=True))
-    values = np.concatenate([x[mask] for x, mask in zip(scores, used, strict=True)])
+    has_rows = [class_counts > 0 for class_counts in row_counts]
+    positives, negatives = (
+        class_counts[mask] for class_counts, mask in zip(row_counts, has_rows, strict=True)
+    )
+    present_scores = np.concatenate(
+        [class_scores[mask] for class_scores, mask in zip(scores, has_rows, strict=True)]
+    )
     no_positives = np.zeros_like(negatives)
     no_negatives = np.zeros_like(positives)
     return ScoreCounts.from_scores(
-        values, np.concatenate([positives, no_positives]), np.concatenate([no_negatives, negatives])
+        present_scores,
+        np.concatenate([positives, no_positives]),
+        np.concatenate([no_negatives, negatives]),
     )
 
 
 def _bounds(measure: Measure, groups: _ScoreGroups) -> tuple[float, float] | None:
     """Return the lowest and the highest value that the scores in the groups can have."""
-    name = measure.id
-    if name in RISING:
-        worst = _value_of_scores(measure, groups.extreme(best=False))
-        return worst, _value_of_scores(measure, groups.extreme(best=True))
-    if name == "ks":
+    measure_id = measure.id
+    if measure_id in RISING:
+        lowest_value = _value_of_scores(measure, groups.extreme(best=False))
+        return lowest_value, _value_of_scores(measure, groups.extreme(best=True))
+    if measure_id == "ks":
         return _ks_bounds(groups)
-    if name in ("average_precision", "pr_auc"):
-        return _precision_bounds(groups, halves=name == "pr_auc") if groups.disjoint else None
-    if name in CURVATURES:
+    if measure_id in ("average_precision", "pr_auc"):
+        if not groups.disjoint:
+            return None
+        return _precision_bounds(groups, trapezoids=measure_id == "pr_auc")
+    if measure_id in CURVATURES:
         return _loss_bounds(measure, groups)
-    if name in SKILLS:
-        return _skill_bounds(CATALOG[SKILLS[name]], groups)
-    if name == "oe_ratio":
+    if measure_id in SKILLS:
+        return _skill_bounds(CATALOG[SKILLS[measure_id]], groups)
+    if measure_id == "oe_ratio":
         return _ratio_bounds(groups)
-    if name in ("ece", "mce", "ece_debiased"):
+    if measure_id in ("ece", "mce", "ece_debiased"):
         return _binned_error_bounds(measure, groups)
-    if name in PARTS:
-        return _part_bounds(name, groups)
-    return _line_bounds(name, groups) if name in LINES else None
+    if measure_id in PARTS:
+        return _part_bounds(measure_id, groups)
+    return _line_bounds(measure_id, groups) if measure_id in LINES else None
 
 
 def _value_of_scores(measure: Measure, counts: ScoreCounts) -> float:
@@ -241,42 +263,43 @@ def _value_of_scores(measure: Measure, counts: ScoreCounts) -> float:
 
 def _ks_bounds(groups: _ScoreGroups) -> tuple[float, float]:
     """Return the bounds of the largest distance of the rates."""
-    at_worst = _rates_apart(groups.extreme(best=False))
-    at_best = _rates_apart(groups.extreme(best=True))
-    low = max(at_worst.max(), (-at_best).max(), 0.0)
-    return float(low), float(max(np.abs(at_worst).max(), np.abs(at_best).max()))
+    worst_differences = _rates_apart(groups.extreme(best=False))
+    best_differences = _rates_apart(groups.extreme(best=True))
+    low = max(worst_differences.max(), (-best_differences).max(), 0.0)
+    return float(low), float(max(np.abs(worst_differences).max(), np.abs(best_differences).max()))
 
 
 def _skill_bounds(loss: Measure, groups: _ScoreGroups) -> tuple[float, float]:
     """Return the bounds of a skill, 1 less the loss over that of the prevalence."""
-    p, n = (float(rows.sum()) for rows in groups.n)
-    prior = float(loss.function(np.array([p / (p + n)]), np.array([p]), np.array([n])))
+    positives, negatives = (float(class_counts.sum()) for class_counts in groups.n)
+    prevalence = np.array([positives / (positives + negatives)])
+    prevalence_loss = float(loss.function(prevalence, np.array([positives]), np.array([negatives])))
     lowest_loss, highest_loss = _loss_bounds(loss, groups)
-    return 1 - highest_loss / prior, 1 - lowest_loss / prior
+    return 1 - highest_loss / prevalence_loss, 1 - lowest_loss / prevalence_loss
 
 
 def _ratio_bounds(groups: _ScoreGroups) -> tuple[float, float]:
     """Return the bounds of observed over expected positives."""
     expected = (groups.n * groups.mean).sum()
-    error = (groups.n * groups.error).sum()
+    expected_error = (groups.n * groups.error).sum()
     observed = groups.n[0].sum()
-    smallest = (groups.n * np.where(groups.n > 0, groups.low, 0.0)).sum()
-    fewest = max(expected - error, smallest)
-    return float(observed / (expected + error)), float(divide(observed, fewest))
+    lowest_sum = (groups.n * np.where(groups.n > 0, groups.low, 0.0)).sum()
+    least_expected = max(expected - expected_error, lowest_sum)
+    return float(observed / (expected + expected_error)), float(divide(observed, least_expected))
 
 
 def _binned_error_bounds(measure: Measure, groups: _ScoreGroups) -> tuple[float, float] | None:
     """Return the bounds of a calibration error by bins; None where an edge divides a group."""
-    bins = getattr(measure.function, "keywords", {}).get("bins", 10)
-    if groups.splits(np.arange(1, bins) / bins):
+    bin_count = getattr(measure.function, "keywords", {}).get("bins", 10)
+    if groups.splits(np.arange(1, bin_count) / bin_count):
         return None
     mean_error = (groups.n * groups.error).sum() / groups.n.sum()
-    error = groups.error.max() if measure.id == "mce" else mean_error
+    largest_error = groups.error.max() if measure.id == "mce" else mean_error
     value = _value_of_scores(measure, groups.counts.probabilities)
-    return value - 3 * float(error), value + 3 * float(error)
+    return value - 3 * float(largest_error), value + 3 * float(largest_error)
 
 
-def _part_bounds(name: str, groups: _ScoreGroups) -> tuple[float, float] | None:
+def _part_bounds(measure_id: str, groups: _ScoreGroups) -> tuple[float, float] | None:
     """Return the bounds of the miscalibration or discrimination of a mean loss.
 
     The recalibrated loss is at most that of one share for each group, which rises with the scores
@@ -285,59 +308,64 @@ def _part_bounds(name: str, groups: _ScoreGroups) -> tuple[float, float] | None:
     """
     if not groups.disjoint:
         return None
-    loss, prior = PARTS[name]
-    middle = groups.low.min(axis=0)
-    grouped_loss = float(recalibrated_loss(prior, middle, *groups.n))
-    single = (groups.low.min(axis=0) == groups.high.max(axis=0))[:, None]
-    split = np.stack([groups.n * [[0], [1]], groups.n * [[1], [0]]], axis=-1)
-    pooled = np.stack([groups.n, 0 * groups.n], axis=-1)
-    places = np.arange(2 * len(middle)) / (2 * len(middle))  # only their order matters
-    arranged = np.where(single, pooled, split).reshape(2, -1)
-    split_loss = float(recalibrated_loss(prior, places, *arranged))
-    if name.endswith("discrimination"):
-        constant = float(CATALOG[f"{loss}_uncertainty"].function(middle, *groups.n))
-        return constant - grouped_loss, constant - split_loss
-    low, high = _loss_bounds(CATALOG[loss], groups)
+    loss_name, loss_of_share = PARTS[measure_id]
+    group_scores = groups.low.min(axis=0)
+    grouped_loss = float(recalibrated_loss(loss_of_share, group_scores, *groups.n))
+    is_single_score = (groups.low.min(axis=0) == groups.high.max(axis=0))[:, None]
+    split_counts = np.stack([groups.n * [[0], [1]], groups.n * [[1], [0]]], axis=-1)
+    pooled_counts = np.stack([groups.n, 0 * groups.n], axis=-1)
+    half_count = 2 * len(group_scores)
+    ordered_scores = np.arange(half_count) / half_count  # only their order matters
+    best_counts = np.where(is_single_score, pooled_counts, split_counts).reshape(2, -1)
+    split_loss = float(recalibrated_loss(loss_of_share, ordered_scores, *best_counts))
+    if measure_id.endswith("discrimination"):
+        uncertainty = float(CATALOG[f"{loss_name}_uncertainty"].function(group_scores, *groups.n))
+        return uncertainty - grouped_loss, uncertainty - split_loss
+    low, high = _loss_bounds(CATALOG[loss_name], groups)
     return max(low - grouped_loss, 0.0), high - split_loss
 
 
 def _rates_apart(counts: ScoreCounts) -> Floats:
     """Return the difference of the shares of positives and of negatives from each score up."""
-    p, n = (part[::-1].cumsum() for part in (counts.positives, counts.negatives))
+    p, n = (class_counts[::-1].cumsum() for class_counts in (counts.positives, counts.negatives))
     return np.asarray(p / max(p[-1], 1) - n / max(n[-1], 1))
 
 
-def _precision_bounds(groups: _ScoreGroups, *, halves: bool) -> tuple[float, float]:
+def _precision_bounds(groups: _ScoreGroups, *, trapezoids: bool) -> tuple[float, float]:
     """Return the bounds of a mean precision over positives, of groups in a known order.
 
-    Of the h-th positive the precision is h / (h + f), f negatives above it: as many as lie above
-    its group at the best, those of its group too at the worst, from low to high scores. Equal
+    k, f: positives and negatives of each group, from high to low scores; a, b: those above it. The
+    h-th positive has the precision h / (h + negatives above it): b at best, b + f at worst. Equal
     positives have the precision of the last of them, for trapezoids the mean of it and of the one
-    before, so that a group of k after a has between the integral of the worst precision from a to
-    a + k, for trapezoids less the mean of both ends, and k times the best at a + k,
-    for trapezoids less that of the negatives above the group and the best.
+    before. So a group has at least the integral of the worst precision from a to a + k, for
+    trapezoids k times the mean of its ends; at most k times the best precision at a + k, for
+    trapezoids k times the mean of it and of that with b negatives.
     """
-    k, f = (rows[::-1].astype(np.float64) for rows in groups.n)
+    k, f = (class_counts[::-1].astype(np.float64) for class_counts in groups.n)
     low = groups.low[:, ::-1]
     high = groups.high[:, ::-1]
     a = k.cumsum() - k
     b = f.cumsum() - f
     with np.errstate(invalid="ignore"):
-        worst = b + np.where(high[1] < low[0], 0.0, f)
-        best = b + np.where(low[1] >= high[0], f, 0.0)
-        top = k * np.divide(a + k, a + k + best, out=np.zeros_like(k), where=k > 0)
-        if halves:
-            top = (top + k * np.divide(a + k, a + k + b, out=np.zeros_like(k), where=k > 0)) / 2
-            first = np.divide(a, a + worst, out=np.zeros_like(k), where=a > 0)
-            last = np.divide(a + k, a + k + worst, out=np.zeros_like(k), where=a + k > 0)
-            bottom = k * (first + last) / 2
+        most_above = b + np.where(high[1] < low[0], 0.0, f)
+        fewest_above = b + np.where(low[1] >= high[0], f, 0.0)
+        upper = k * np.divide(a + k, a + k + fewest_above, out=np.zeros_like(k), where=k > 0)
+        if trapezoids:
+            upper = (upper + k * np.divide(a + k, a + k + b, out=np.zeros_like(k), where=k > 0)) / 2
+            precision_before = np.divide(a, a + most_above, out=np.zeros_like(k), where=a > 0)
+            precision_at_end = np.divide(
+                a + k, a + k + most_above, out=np.zeros_like(k), where=a + k > 0
+            )
+            lower = k * (precision_before + precision_at_end) / 2
         else:
-            log = np.log1p(np.divide(k, a + worst, out=np.zeros_like(k), where=a + worst > 0))
-            bottom = np.where(worst > 0, k - worst * log, k)
-            tied = groups.low[0][::-1] == groups.high[0][::-1]
-            of_tied = k * np.divide(a + k, a + k + worst, out=np.zeros_like(k), where=k > 0)
-            bottom = np.where(tied, of_tied, bottom)
-    return float(bottom.sum() / k.sum()), float(top.sum() / k.sum())
+            log_growth = np.log1p(
+                np.divide(k, a + most_above, out=np.zeros_like(k), where=a + most_above > 0)
+            )
+            lower = np.where(most_above > 0, k - most_above * log_growth, k)
+            is_tied = groups.low[0][::-1] == groups.high[0][::-1]
+            tied_lower = k * np.divide(a + k, a + k + most_above, out=np.zeros_like(k), where=k > 0)
+            lower = np.where(is_tied, tied_lower, lower)
+    return float(lower.sum() / k.sum()), float(upper.sum() / k.sum())
 
 
 def _loss_bounds(measure: Measure, groups: _ScoreGroups) -> tuple[float, float]:
@@ -354,31 +382,37 @@ def _loss_bounds(measure: Measure, groups: _ScoreGroups) -> tuple[float, float]:
 
 
 def _loss_sums(measure: Measure, groups: _ScoreGroups, *, y: bool) -> tuple[float, float]:
-    """Return the lowest and the highest sum of a loss over the rows of a class."""
+    """Return the lowest and the highest sum of a loss over positives (y) or over negatives."""
     loss = measure.loss
     assert loss is not None
-    i = 0 if y else 1
-    is_present = groups.n[i] > 0
+    class_index = 0 if y else 1
+    n = groups.n[class_index]
+    is_present = n > 0
     low, high, mean, error = (
-        moment[i][is_present] for moment in (groups.low, groups.high, groups.mean, groups.error)
+        class_moments[class_index][is_present]
+        for class_moments in (groups.low, groups.high, groups.mean, groups.error)
     )
-    at_mean = np.array([loss(np.clip(mean + step, low, high), y) for step in (-error, error)])
+    losses_at_mean = np.array(
+        [loss(np.clip(mean + step, low, high), y) for step in (-error, error)]
+    )
     curvatures = np.array([CURVATURES[measure.id](end if y else 1 - end) for end in (low, high)])
-    variance = (groups.variance - groups.slack)[i][is_present]
-    lower = at_mean.min(axis=0) + curvatures.min(axis=0) * np.maximum(variance, 0) / 2
-    at_ends = np.array([loss(low, y), loss(high, y)])
-    chord = _chord(at_ends, low, mean, high) + np.abs(at_mean - at_mean[::-1]).max(axis=0)
-    variance = groups.variance[i][is_present]
-    upper = np.minimum(at_mean.max(axis=0) + curvatures.max(axis=0) * variance / 2, chord)
-    upper = np.clip(upper, at_ends.min(axis=0), at_ends.max(axis=0))
-    n = groups.n[i][is_present]
-    return float((n * lower).sum()), float((n * upper).sum())
+    least_variance = (groups.variance - groups.slack)[class_index][is_present]
+    lower = losses_at_mean.min(axis=0) + curvatures.min(axis=0) * np.maximum(least_variance, 0) / 2
+    losses_at_ends = np.array([loss(low, y), loss(high, y)])
+    chord = _chord(losses_at_ends, low, mean, high) + np.abs(
+        losses_at_mean - losses_at_mean[::-1]
+    ).max(axis=0)
+    upper = losses_at_mean.max(axis=0)
+    upper = upper + curvatures.max(axis=0) * groups.variance[class_index][is_present] / 2
+    upper = np.minimum(upper, chord)
+    upper = np.clip(upper, losses_at_ends.min(axis=0), losses_at_ends.max(axis=0))
+    return float((n[is_present] * lower).sum()), float((n[is_present] * upper).sum())
 
 
-def _chord(at_ends: Floats, low: Floats, mean: Floats, high: Floats) -> Floats:
+def _chord(losses_at_ends: Floats, low: Floats, mean: Floats, high: Floats) -> Floats:
     """Return the value at the mean of the line through the values at both ends, (2, m)."""
-    share = np.divide(mean - low, high - low, out=np.zeros_like(mean), where=high > low)
-    return np.asarray((1 - share) * at_ends[0] + share * at_ends[1])
+    high_weight = np.divide(mean - low, high - low, out=np.zeros_like(mean), where=high > low)
+    return np.asarray((1 - high_weight) * losses_at_ends[0] + high_weight * losses_at_ends[1])
 
 
 def _line_bounds(name: str, groups: _ScoreGroups) -> tuple[float, float] | None:
@@ -393,18 +427,18 @@ def _line_bounds(name: str, groups: _ScoreGroups) -> tuple[float, float] | None:
     has_rows = groups.n > 0
     has_log_odds = (groups.low >= MIN_PROBABILITY) & (groups.high <= 1 - MIN_PROBABILITY)
     is_used = has_rows & has_log_odds
-    meets_range = (groups.high >= MIN_PROBABILITY) & (groups.low <= 1 - MIN_PROBABILITY)
+    overlaps_range = (groups.high >= MIN_PROBABILITY) & (groups.low <= 1 - MIN_PROBABILITY)
     intercept, slope = _fit_line(name, groups)
-    if (has_rows & ~is_used & meets_range).any() or not np.isfinite(intercept + slope):
+    if (has_rows & ~is_used & overlaps_range).any() or not np.isfinite(intercept + slope):
         return None
     terms = _LineTerms.from_groups(groups, is_used, intercept, slope)
-    coefficients = 1 if name == IN_THE_LARGE else 2
+    coefficient_count = 1 if name == IN_THE_LARGE else 2
     direction = {SLOPE: [0.0, 1.0], INTERCEPT: [1.0, -terms.centre], IN_THE_LARGE: [1.0]}[name]
-    step = _coefficient_bound(terms, coefficients, np.array(direction))
-    if step is None:
+    distance = _coefficient_bound(terms, coefficient_count, np.array(direction))
+    if distance is None:
         return None
     value = slope if name == SLOPE else intercept
-    return value - step, value + step
+    return value - distance, value + distance
 
 
 def _fit_line(name: str, groups: _ScoreGroups) -> tuple[float, float]:
@@ -413,10 +447,12 @@ def _fit_line(name: str, groups: _ScoreGroups) -> tuple[float, float]:
     Of calibration-in-the-large the slope is 1.
     """
     points = groups.counts.probabilities
-    parts = (points.scores, points.positives, points.negatives)
+    score_counts = (points.scores, points.positives, points.negatives)
     if name == IN_THE_LARGE:
-        return float(CATALOG[name].function(*parts)), 1.0
-    intercept, slope = (float(CATALOG[line].function(*parts)) for line in (INTERCEPT, SLOPE))
+        return float(CATALOG[name].function(*score_counts)), 1.0
+    intercept, slope = (
+        float(CATALOG[coefficient].function(*score_counts)) for coefficient in (INTERCEPT, SLOPE)
+    )
     return intercept, slope
 
 
@@ -451,28 +487,28 @@ class _LineTerms:
         """Compute the terms of the groups that are used, (2, groups), of both classes."""
         n = groups.n[is_used]
         y = np.broadcast_to([[1.0], [0.0]], groups.n.shape)[is_used]
-        limits = [scores[is_used] for scores in (groups.low, groups.high)]
-        low, high = (log_odds(scores) for scores in limits)
-        middle = log_odds(groups.mean[is_used])
+        group_ends = [scores[is_used] for scores in (groups.low, groups.high)]
+        low, high = (log_odds(scores) for scores in group_ends)
+        mean_log_odds = log_odds(groups.mean[is_used])
         mu_low, mu_high, mu = (
-            1 / (1 + np.exp(-(intercept + slope * x))) for x in (low, high, middle)
+            1 / (1 + np.exp(-(intercept + slope * x))) for x in (low, high, mean_log_odds)
         )
-        crosses_half = (mu_low - 0.5) * (mu_high - 0.5) <= 0
-        end_weight = np.maximum(mu_low * (1 - mu_low), mu_high * (1 - mu_high))
-        weight = np.where(crosses_half, 0.25, end_weight)
-        centre = float((n * weight * middle).sum() / (n * weight).sum())
+        includes_half = (mu_low - 0.5) * (mu_high - 0.5) <= 0
+        larger_end_weight = np.maximum(mu_low * (1 - mu_low), mu_high * (1 - mu_high))
+        weight = np.where(includes_half, 0.25, larger_end_weight)
+        centre = float((n * weight * mean_log_odds).sum() / (n * weight).sum())
         return cls(
             slope,
             centre,
             n,
             groups.variance[is_used],
             groups.error[is_used],
-            steepness=1 / np.minimum(*(scores * (1 - scores) for scores in limits)),
+            steepness=1 / np.minimum(*(scores * (1 - scores) for scores in group_ends)),
             span=high - low,
             weight=weight,
             curvature=mu * (1 - mu),
             residual=np.maximum(np.abs(y - mu_low), np.abs(y - mu_high)),
-            offset=middle - centre,
+            offset=mean_log_odds - centre,
             reach=np.maximum(np.abs(low - centre), np.abs(high - centre)),
         )
 
@@ -480,12 +516,20 @@ class _LineTerms:
         """Return the bounds E of the gradient for intercept and slope, (2,)."""
         slope, w = self.slope, self.weight
         # derivatives of (y - mu) and of (y - mu) z in the log odds, then in the score
-        first = [abs(slope) * w, abs(slope) * w * self.reach + self.residual]
-        second = [slope * slope * w, slope * slope * w * self.reach + 2 * abs(slope) * w]
+        first_derivatives = [abs(slope) * w, abs(slope) * w * self.reach + self.residual]
+        second_derivatives = [
+            slope * slope * w,
+            slope * slope * w * self.reach + 2 * abs(slope) * w,
+        ]
         bounds: list[Floats] = []
-        for once, twice in zip(first, second, strict=True):
-            bend = (twice * self.steepness**2 + once * self.steepness**2) * self.variance
-            bounds.append((self.n * (bend + once * self.steepness * 2 * self.error)).sum())
+        for first_derivative, second_derivative in zip(
+            first_derivatives, second_derivatives, strict=True
+        ):
+            variance_term = (
+                second_derivative * self.steepness**2 + first_derivative * self.steepness**2
+            ) * self.variance
+            error_term = first_derivative * self.steepness * 2 * self.error
+            bounds.append((self.n * (variance_term + error_term)).sum())
         return np.array(bounds)
 
     def curvature_matrix(self) -> Floats:
@@ -495,11 +539,11 @@ class _LineTerms:
 
     def curvature_changes(self) -> Floats:
         """Return how far the curvature of the rows can be from that of the points, D, (2, 2)."""
-        wide = self.n * self.span
+        weighted_spans = self.n * self.span
         moments = [
             (
-                wide * abs(self.slope) * self.weight * self.reach**k
-                + k * wide * self.weight * self.reach ** max(k - 1, 0)
+                weighted_spans * abs(self.slope) * self.weight * self.reach**k
+                + k * weighted_spans * self.weight * self.reach ** max(k - 1, 0)
             ).sum()
             for k in (0, 1, 2)
         ]
@@ -511,20 +555,23 @@ def _moment_matrix(moments: Sequence[Floats]) -> Floats:
     return np.array([[moments[0], moments[1]], [moments[1], moments[2]]])
 
 
-def _coefficient_bound(terms: _LineTerms, coefficients: int, direction: Floats) -> float | None:
+def _coefficient_bound(
+    terms: _LineTerms, coefficient_count: int, direction: Floats
+) -> float | None:
     """Return how far the coefficients can be in a direction; None where that is unknown.
 
-    coefficients: 1, the intercept, or 2, the slope too; direction (coefficients,).
+    coefficient_count: 1, the intercept, or 2, the slope too; direction (coefficients,).
     """
-    curvature = terms.curvature_matrix()[:coefficients, :coefficients]
-    changes = terms.curvature_changes()[:coefficients, :coefficients]
+    curvature = terms.curvature_matrix()[:coefficient_count, :coefficient_count]
+    curvature_changes = terms.curvature_changes()[:coefficient_count, :coefficient_count]
     inverse = np.linalg.inv(curvature)
-    spans = np.sqrt(np.diag(inverse))
-    eta = float(spans @ changes @ spans)
-    gradient = terms.gradient_bounds()[:coefficients]
+    coefficient_errors = np.sqrt(np.diag(inverse))
+    # eta: how far the curvature can change, relative to the curvature itself
+    eta = float(coefficient_errors @ curvature_changes @ coefficient_errors)
+    gradient = terms.gradient_bounds()[:coefficient_count]
     distance = float(np.sqrt(gradient @ np.abs(inverse) @ gradient))
-    rows = np.array([np.ones_like(terms.reach), terms.reach])[:coefficients]
-    largest_row = float(np.sqrt((rows * (np.abs(inverse) @ rows)).sum(axis=0).max()))
+    design_rows = np.array([np.ones_like(terms.reach), terms.reach])[:coefficient_count]
+    largest_row = float(np.sqrt((design_rows * (np.abs(inverse) @ design_rows)).sum(axis=0).max()))
     if not eta < 0.5 or distance * largest_row > 0.5 * (1 - eta):
         return None
     return 4 * distance / (1 - eta) * float(np.sqrt(direction @ inverse @ direction))

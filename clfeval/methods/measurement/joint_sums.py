@@ -38,26 +38,39 @@ def score_influence(
     measure = measure_at_threshold(requested, threshold)
     if measure.influence is None or measure.needs not in ("scores", "probabilities"):
         return None
-    x = counts.scores
-    if measure.needs == "probabilities" and len(x) and not (x[0] >= 0 and x[-1] <= 1):
+    scores = counts.scores
+    if (
+        measure.needs == "probabilities"
+        and len(scores)
+        and not (scores[0] >= 0 and scores[-1] <= 1)
+    ):
         return None
-    parts = (x, counts.positives, counts.negatives)
-    value = float(measure.function(*parts))
-    return (value, measure.influence(*parts)) if isfinite(value) else None
+    score_counts = (scores, counts.positives, counts.negatives)
+    value = float(measure.function(*score_counts))
+    return (value, measure.influence(*score_counts)) if isfinite(value) else None
 
 
 def small_sample_scales(requested: RequestedMeasure, counts: ScoreCounts) -> dict[bool, float]:
     """Return the factors of the influence of each class: DeLong's variances have P - 1 and N - 1.
 
-    sqrt(P / (P - 1) (M - 1) / M) of positives; 1 for other measures.
+    sqrt(P / (P - 1) (M - 1) / M) of positives, with M = P + N; 1 for other measures.
     """
-    factors = {True: 1.0, False: 1.0}
+    scales = {True: 1.0, False: 1.0}
     if requested.measure.interval == "delong" and counts.clusters is None:
-        p = float(counts.positives.sum())
-        n = float(counts.negatives.sum())
-        for y, size in ((True, p), (False, n)):
-            factors[y] = sqrt(size / (size - 1) * (p + n - 1) / (p + n)) if size > 1 else 1.0
-    return factors
+        positives = float(counts.positives.sum())
+        negatives = float(counts.negatives.sum())
+        for is_positive, class_size in ((True, positives), (False, negatives)):
+            scales[is_positive] = (
+                sqrt(
+                    class_size
+                    / (class_size - 1)
+                    * (positives + negatives - 1)
+                    / (positives + negatives)
+                )
+                if class_size > 1
+                else 1.0
+            )
+    return scales
 
 
 def group_influence(
@@ -68,21 +81,24 @@ def group_influence(
     Of buckets the mean influence of its rows of each class: of positives, of negatives.
     """
     measure = measure_at_threshold(requested, threshold)
-    ranks = counts.buckets is None or measure.needs == "scores" or measure.id in RISING
-    points = replace(counts, buckets=None) if ranks else counts.probabilities
-    value_and_influence = score_influence(requested, threshold, points)
+    uses_order = counts.buckets is None or measure.needs == "scores" or measure.id in RISING
+    score_counts = replace(counts, buckets=None) if uses_order else counts.probabilities
+    value_and_influence = score_influence(requested, threshold, score_counts)
     if value_and_influence is None:
         return None
-    value = value_and_influence[0]
-    influence = np.asarray(value_and_influence[1]).reshape(2, -1)
-    if not ranks:
-        group = np.searchsorted(counts.scores, points.scores, side="right") - 1
-        m = len(counts.scores)
-        n = (points.positives, points.negatives)
-        sums = [np.bincount(group, f * k, m) for f, k in zip(influence, n, strict=True)]
-        influence = np.array(sums) / np.maximum([counts.positives, counts.negatives], 1)
-    factors = small_sample_scales(requested, counts)
-    return (value, influence * [[factors[True]], [factors[False]]]) if isfinite(value) else None
+    value, row_influence = value_and_influence
+    influence = np.asarray(row_influence).reshape(2, -1)
+    if not uses_order:
+        group_indices = np.searchsorted(counts.scores, score_counts.scores, side="right") - 1
+        group_count = len(counts.scores)
+        class_counts = (score_counts.positives, score_counts.negatives)
+        influence_sums = [
+            np.bincount(group_indices, class_influence * row_counts, group_count)
+            for class_influence, row_counts in zip(influence, class_counts, strict=True)
+        ]
+        influence = np.array(influence_sums) / np.maximum([counts.positives, counts.negatives], 1)
+    scales = small_sample_scales(requested, counts)
+    return (value, influence * [[scales[True]], [scales[False]]]) if isfinite(value) else None
 
 
 def sums_of_table(
@@ -90,30 +106,38 @@ def sums_of_table(
 ) -> dict[str, Any]:
     """Return the sums over the rows of a table for its counts file, by measure.
 
-    merged: the counts of all tables, with their scores by model, by which the influence of a row is
-    known.
+    merged: the counts of all tables; scores: theirs, by index of the model, from which the
+    influence of a row is known.
     """
     influence = dict[str, GroupInfluence]()
     for requested in set_row_units(parse_measures(("default", "all")), merged):
         if not takes_scores(requested):
             continue
         by_model = {
-            merged.models[i].name: group_influence(
-                requested, merged.thresholds[merged.models[i].name], counts
+            merged.models[model_index].name: group_influence(
+                requested, merged.thresholds[merged.models[model_index].name], model_counts
             )
-            for i, counts in scores.items()
+            for model_index, model_counts in scores.items()
         }
         influence[requested.name] = {
-            name: values for name, values in by_model.items() if values is not None
+            model: value_and_influence
+            for model, value_and_influence in by_model.items()
+            if value_and_influence is not None
         }
-    grids = {merged.models[i].name: (i, counts.scores) for i, counts in scores.items()}
+    grids = {
+        merged.models[model_index].name: (model_index, model_counts.scores)
+        for model_index, model_counts in scores.items()
+    }
     return {
-        name: {
-            "models": [*influence[name]],
+        measure_name: {
+            "models": [*influence[measure_name]],
             "mass": sums.mass,
-            **{key: getattr(sums, field).tolist() for key, field in SUMS.items()},
+            **{
+                stored_name: getattr(sums, sum_field).tolist()
+                for stored_name, sum_field in SUMS.items()
+            },
         }
-        for name, sums in joint_sums(predictions.evaluated, grids, influence).items()
+        for measure_name, sums in joint_sums(predictions.evaluated, grids, influence).items()
     }
 
 
@@ -122,18 +146,20 @@ def stored_sums(
 ) -> dict[str, DifferenceSums]:
     """Return the sums of counts files for each measure that they have for all of its models."""
     sums_by_measure = dict[str, DifferenceSums]()
-    for joint in stored.joint:
-        for name in influence.keys() & joint.keys():
-            models = joint[name]["models"]
-            if not {*influence[name]} <= {*models} or not influence[name]:
+    for stored_joint in stored.joint:
+        for measure in influence.keys() & stored_joint.keys():
+            models = stored_joint[measure]["models"]
+            if not {*influence[measure]} <= {*models} or not influence[measure]:
                 continue
-            places = np.ix_(*[[models.index(model) for model in influence[name]]] * 2)
+            model_indices = [models.index(model) for model in influence[measure]]
+            model_grid = np.ix_(model_indices, model_indices)
             arrays = {
-                field: np.array(joint[name][key], np.float64)[places] for key, field in SUMS.items()
+                sum_field: np.array(stored_joint[measure][stored_name], np.float64)[model_grid]
+                for stored_name, sum_field in SUMS.items()
             }
-            sums = DifferenceSums(**arrays, mass=joint[name]["mass"])
-            sums_by_measure[name] = (
-                sums_by_measure[name] + sums if name in sums_by_measure else sums
+            sums = DifferenceSums(**arrays, mass=stored_joint[measure]["mass"])
+            sums_by_measure[measure] = (
+                sums_by_measure[measure] + sums if measure in sums_by_measure else sums
             )
     return sums_by_measure
 
@@ -145,22 +171,27 @@ def joint_sums(
 ) -> dict[str, DifferenceSums]:
     """Return the sums over rows of each measure: one more pass.
 
-    models: the place of each among all, and its counted scores (m,), ascending; influence: by
-    measure.
+    models: the index of each among all models, and its counted scores (m,), ascending. influence:
+    by measure.
     """
     if not any(influence.values()):
         return {}
     sums_by_measure = dict[str, DifferenceSums]()
-    for truth, n, scores in _blocks(evaluated, [i for i, _ in models.values()]):
-        places = {
-            name: count_up_to(grid, model_scores) - 1
-            for (name, (_, grid)), model_scores in zip(models.items(), scores, strict=True)
+    for is_positive, weights, scores in _blocks(
+        evaluated, [model_index for model_index, _ in models.values()]
+    ):
+        group_indices = {
+            name: count_up_to(group_scores, model_scores) - 1
+            for (name, (_, group_scores)), model_scores in zip(models.items(), scores, strict=True)
         }
-        side = (~truth).astype(np.intp)
+        class_index = (~is_positive).astype(np.intp)
         for measure, by_model in influence.items():
-            terms = [table[side, places[name]] for name, (_, table) in by_model.items()]
-            if terms:
-                sums = DifferenceSums.from_terms(terms, n)
+            row_influence = [
+                model_influence[class_index, group_indices[name]]
+                for name, (_, model_influence) in by_model.items()
+            ]
+            if row_influence:
+                sums = DifferenceSums.from_terms(row_influence, weights)
                 sums_by_measure[measure] = (
                     sums_by_measure[measure] + sums if measure in sums_by_measure else sums
                 )
@@ -171,20 +202,22 @@ def _blocks(
     evaluated: EvaluatedRows, models: Sequence[int]
 ) -> Iterator[tuple[Bools, Counts | None, list[Floats]]]:
     """Yield truth, weights and scores of `BLOCK` rows at a time."""
-    names = [f"s{i}" for i in models]
-    frame = in_polars(concatenate_frames(evaluated.frames(scores=models))).select("t", "w", *names)
-    pending = list[pl.DataFrame]()
-    weighted = evaluated.settled.columns.weight is not None
+    score_columns = [f"s{model_index}" for model_index in models]
+    frame = in_polars(concatenate_frames(evaluated.frames(scores=models))).select(
+        "t", "w", *score_columns
+    )
+    pending_batches = list[pl.DataFrame]()
+    are_weighted = evaluated.settled.columns.weight is not None
 
-    def to_arrays(table: pl.DataFrame) -> tuple[Bools, Counts | None, list[Floats]]:
-        n = table["w"].to_numpy() if weighted else None
-        truth = table["t"].cast(pl.Boolean).to_numpy()
-        return truth, n, [table[name].to_numpy() for name in names]
+    def to_arrays(rows: pl.DataFrame) -> tuple[Bools, Counts | None, list[Floats]]:
+        weights = rows["w"].to_numpy() if are_weighted else None
+        is_positive = rows["t"].cast(pl.Boolean).to_numpy()
+        return is_positive, weights, [rows[column].to_numpy() for column in score_columns]
 
     for batch in frame.collect_batches(engine="streaming"):
-        pending.append(batch)
-        while sum(map(len, pending)) >= BLOCK:
-            table = pl.concat(pending)
-            yield to_arrays(table[:BLOCK])
-            pending = [table[BLOCK:]]
-    yield to_arrays(pl.concat(pending))
+        pending_batches.append(batch)
+        while sum(map(len, pending_batches)) >= BLOCK:
+            rows = pl.concat(pending_batches)
+            yield to_arrays(rows[:BLOCK])
+            pending_batches = [rows[BLOCK:]]
+    yield to_arrays(pl.concat(pending_batches))

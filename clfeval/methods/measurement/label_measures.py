@@ -53,13 +53,14 @@ def share_design(
     `design_effect`.
     """
     sums = np.empty((5, len(part_patterns)))
-    step = max(1, _CELLS // max(1, int(clusters.size), part_patterns.shape[1]))
-    for start in range(0, len(part_patterns), step):
-        shares = slice(start, start + step)
-        sums[:, shares] = clusters.shares(
-            part_patterns[shares],
-            whole_patterns if len(whole_patterns) == 1 else whole_patterns[shares],
+    block_size = max(1, _CELLS // max(1, int(clusters.size), part_patterns.shape[1]))
+    for first_share in range(0, len(part_patterns), block_size):
+        block = slice(first_share, first_share + block_size)
+        sums[:, block] = clusters.shares(
+            part_patterns[block],
+            whole_patterns if len(whole_patterns) == 1 else whole_patterns[block],
         )
+    # sums over clusters of the counts k of the part and n of the whole, and of their products
     k, n, kk, kn, nn = sums
     effects, sizes = design_effect(k, n, kk, kn, nn, cautious=cautious, heavy=heavy)
     if cautious and isinstance(clusters, RowWeights):
@@ -81,8 +82,8 @@ class TableResampler:
         """Build the resampler of a model; None for independent, unweighted rows."""
         if patterns is None or patterns.clusters is None:
             return None
-        says = patterns.votes[:, patterns.models.index(model)]
-        return cls.from_labels(patterns.clusters, patterns.truth, says)
+        predictions = patterns.votes[:, patterns.models.index(model)]
+        return cls.from_labels(patterns.clusters, patterns.truth, predictions)
 
     @classmethod
     def from_labels(cls, clusters: Owned, truth: Bools, says: Bools) -> TableResampler:
@@ -97,14 +98,18 @@ class TableResampler:
 
 def class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats:
     """Return the effective rows, or clusters n² / sum n_c², of each class, (classes,)."""
-    places = np.array([patterns.truth == k for k in range(classes)])
+    in_class = np.array([patterns.truth == class_index for class_index in range(classes)])
     if isinstance(patterns.clusters, RowWeights):
-        return np.array([patterns.clusters.among(is_of_class).size for is_of_class in places])
-    n = places @ patterns.n.astype(np.float64)
+        return np.array([patterns.clusters.among(is_of_class).size for is_of_class in in_class])
+    class_counts = in_class @ patterns.n.astype(np.float64)
     if patterns.clusters is None or not patterns.fractional:
-        return np.asarray(n / patterns.unit)
-    squares = patterns.clusters.shares(places, places)[-1]
-    return np.asarray(np.divide(n**2, squares, out=np.zeros_like(n), where=squares > 0))
+        return np.asarray(class_counts / patterns.unit)
+    *_, class_squares = patterns.clusters.shares(in_class, in_class)  # the last sums are of n²
+    return np.asarray(
+        np.divide(
+            class_counts**2, class_squares, out=np.zeros_like(class_counts), where=class_squares > 0
+        )
+    )
 
 
 def smallest_class_size(patterns: PatternCounts | ClassPatterns, classes: int = 2) -> float:
@@ -117,8 +122,10 @@ def smallest_class_size(patterns: PatternCounts | ClassPatterns, classes: int = 
 
 def enough_rows(patterns: PatternCounts) -> tuple[float, bool]:
     """Return the rows of a slice, and whether they suffice to compare models: 30, 5 a class."""
-    enough = class_sizes(patterns, 2).sum() >= ROWS and smallest_class_size(patterns) >= OF_A_CLASS
-    return float(patterns.rows), bool(enough)
+    has_enough = (
+        class_sizes(patterns, 2).sum() >= ROWS and smallest_class_size(patterns) >= OF_A_CLASS
+    )
+    return float(patterns.rows), bool(has_enough)
 
 
 def effective_class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats:
@@ -126,9 +133,16 @@ def effective_class_sizes(patterns: PatternCounts | ClassPatterns, classes: int)
     if not isinstance(patterns.clusters, ClusterCounts):
         sizes = class_sizes(patterns, max(classes, int(patterns.truth.max(initial=0)) + 1))
         return sizes if classes > 1 else sizes.sum(keepdims=True)
-    places = np.array([(patterns.truth == k) | (classes == 1) for k in range(classes)])
-    n, squares = places @ patterns.n.astype(np.float64), patterns.clusters.shares(places, places)
-    return np.asarray(np.divide(n**2, squares[-1], out=np.zeros_like(n), where=n > 0))
+    in_class = np.array(
+        [(patterns.truth == class_index) | (classes == 1) for class_index in range(classes)]
+    )
+    class_counts = in_class @ patterns.n.astype(np.float64)
+    *_, class_squares = patterns.clusters.shares(in_class, in_class)  # the last sums are of n²
+    return np.asarray(
+        np.divide(
+            class_counts**2, class_squares, out=np.zeros_like(class_counts), where=class_counts > 0
+        )
+    )
 
 
 EXACT, REGION = "Clopper-Pearson", "score region"
@@ -192,12 +206,15 @@ def estimate_label_measure(
     limits, method = _label_limits(requested, counts, cells, settings, ranges)
     methods = np.full(len(values), method, object)
     if limits is not None and method == BOOTSTRAP:
-        constant = ~(limits[0] < limits[1]) & np.isfinite(values)
-        if constant.any():
-            default, methods[constant] = _by_record(requested, counts, settings, ranges)
-            low = np.where(constant, default[0], limits[0])
-            high = np.where(constant, default[1], limits[1])
-            limits = (low, high)
+        lower, upper = limits
+        is_constant = ~(lower < upper) & np.isfinite(values)
+        if is_constant.any():
+            default_limits, methods[is_constant] = _by_record(requested, counts, settings, ranges)
+            default_lower, default_upper = default_limits
+            limits = (
+                np.where(is_constant, default_lower, lower),
+                np.where(is_constant, default_upper, upper),
+            )
     estimates = estimate_column(values, limits, cells, requested.measure.undefined)
     return [*map(MeasureEstimate, estimates, errors.tolist(), methods.tolist())]
 
@@ -224,9 +241,9 @@ def _label_limits(
 
 
 def measure_row(
-    label: str | None,
+    slice_name: str | None,
     model: str,
-    name: str,
+    measure_name: str,
     estimate: MeasureEstimate,
     estimator: str = TWO_CLASSES,
     of_class: str | None = None,
@@ -234,9 +251,9 @@ def measure_row(
     """Return the row of a measure of a model in a slice, as table `measures` has it."""
     return as_row(
         {
-            "slice": label,
+            "slice": slice_name,
             "model": model,
-            "measure": name,
+            "measure": measure_name,
             "estimator": estimator,
             "class": of_class,
             "value": estimate.value,
@@ -276,16 +293,16 @@ def _by_record(
     parameters = requested.settings
     level = settings.intervals.level or 0.95
     if measure.id in ("ppv_at", "npv_at"):  # where the class ratio is known
-        name = measure.id[:3]
+        predictive_value = measure.id[:3]
         cells = Cells.at_prevalence(counts, parameters["prevalence"])
-        return measure_limits(name, cells, level=level), OF_KIND[measure.interval]
+        return measure_limits(predictive_value, cells, level=level), OF_KIND[measure.interval]
     cells = Cells.at_prevalence(counts)
     design = Design(settings.intervals.totals)
     beta = parameters.get("beta", 1.0)
-    exact = exact_limits(measure.id, cells, level=level, design=design, beta=beta)
-    if exact is not None:
-        return exact, EXACT if measure.share is not None else f"{EXACT}, transformed"
-    fixed = design.totals == "fixed" or measure.invariant
+    exact_interval = exact_limits(measure.id, cells, level=level, design=design, beta=beta)
+    if exact_interval is not None:
+        return exact_interval, EXACT if measure.share is not None else f"{EXACT}, transformed"
+    has_fixed_ratio = design.totals == "fixed" or measure.invariant
     limits = measure_limits(
         measure.id,
         cells,
@@ -294,7 +311,7 @@ def _by_record(
         computed=None if parameters else ranges,
         **parameters,
     )
-    return limits, OF_KIND[measure.interval] if fixed else REGION
+    return limits, OF_KIND[measure.interval] if has_fixed_ratio else REGION
 
 
 def _bootstrap_limits(
@@ -303,21 +320,32 @@ def _bootstrap_limits(
     """Return percentile limits over bootstrap tables: multinomial, or by clusters or weights."""
     limits = np.full((2, len(cells.tp)), np.nan)
     resamples = settings.intervals.resamples
-    for i, name in enumerate(settings.names):
-        rng = random_stream(settings.intervals.seed, f"report\0{name}")
-        resampler = settings.clusters[i]
+    for table_index, stream_name in enumerate(settings.names):
+        rng = random_stream(settings.intervals.seed, f"report\0{stream_name}")
+        resampler = settings.clusters[table_index]
         if resampler is not None and resampler.clusters.too_few:
-            continue
+            continue  # too few clusters have no limits
         if resampler is None:
-            four = np.array([cells.tp[i], cells.fp[i], cells.fn[i], cells.tn[i]], np.float64)
-            if not four.sum():
+            cell_counts = np.array(
+                [
+                    cells.tp[table_index],
+                    cells.fp[table_index],
+                    cells.fn[table_index],
+                    cells.tn[table_index],
+                ],
+                np.float64,
+            )
+            if not cell_counts.sum():
                 continue
-            draws = rng.multinomial(int(four.sum()), four / four.sum(), size=resamples)
-            table = draws.T.astype(np.float64)
+            probabilities = cell_counts / cell_counts.sum()
+            draws = rng.multinomial(int(cell_counts.sum()), probabilities, size=resamples)
+            resampled_cells = draws.T.astype(np.float64)
         else:
-            table = resampler.tables(resamples, rng)
-        limits[:, i] = percentile_limits(function(Confusion(*table)), level=level)[:2]
-    return limits[0], limits[1]
+            resampled_cells = resampler.tables(resamples, rng)
+        low, high, _ = percentile_limits(function(Confusion(*resampled_cells)), level=level)
+        limits[:, table_index] = low, high
+    lower, upper = limits
+    return lower, upper
 
 
 def cell_influence(function: Function, table: Confusion) -> Floats:
@@ -328,20 +356,32 @@ def cell_influence(function: Function, table: Confusion) -> Floats:
     Source: Hampel 1974, Journal of the American Statistical Association 69:383.
     """
     cells = [np.asarray(cell, np.float64) for cell in (table.tp, table.fp, table.fn, table.tn)]
-    total = sum(cells)
-    influence = np.zeros((4, *np.shape(total)))
-    for c, cell in enumerate(cells):
+    row_count = sum(cells)
+    influence = np.zeros((4, *np.shape(row_count)))
+    for cell_index, cell in enumerate(cells):
         slopes = []
-        for step in (_STEP, _STEP / 2, _STEP / 4):
+        for relative_step in (_STEP, _STEP / 2, _STEP / 4):
             with np.errstate(all="ignore"):
-                larger = [*cells[:c], cell * (1 + step), *cells[c + 1 :]]
-                smaller = [*cells[:c], cell * (1 - step), *cells[c + 1 :]]
-                rise = function(Confusion(*larger)) - function(Confusion(*smaller))
-                slopes.append(np.asarray(rise / (2 * step * cell)))
+                larger_cells = [
+                    *cells[:cell_index],
+                    cell * (1 + relative_step),
+                    *cells[cell_index + 1 :],
+                ]
+                smaller_cells = [
+                    *cells[:cell_index],
+                    cell * (1 - relative_step),
+                    *cells[cell_index + 1 :],
+                ]
+                difference = function(Confusion(*larger_cells)) - function(
+                    Confusion(*smaller_cells)
+                )
+                slopes.append(np.asarray(difference / (2 * relative_step * cell)))
         with np.errstate(invalid="ignore"):
-            better = [(4 * b - a) / 3 for a, b in pairwise(slopes)]
-            best = (16 * better[1] - better[0]) / 15
-            influence[c] = np.where(cell > 0, best * total, 0.0)
+            first_extrapolations = [
+                (4 * fine_slope - coarse_slope) / 3 for coarse_slope, fine_slope in pairwise(slopes)
+            ]
+            slope = (16 * first_extrapolations[1] - first_extrapolations[0]) / 15
+            influence[cell_index] = np.where(cell > 0, slope * row_count, 0.0)
     return influence
 
 
@@ -352,13 +392,14 @@ def standard_errors(function: Function, cells: Cells, cluster_counts: Sequence[f
     """
     table = float_confusion(cells)
     tp, fp, fn, tn = cell_influence(function, table)
-    v = np.stack([tp - fn, fp - tn, fn, tn], axis=1)  # of TP, FP, P and N
+    slopes = np.stack([tp - fn, fp - tn, fn, tn], axis=1)  # of TP, FP, P and N
     if cells.sums is None:
         squares = tp**2 * table.tp + fp**2 * table.fp + fn**2 * table.fn + tn**2 * table.tn
     else:
-        c = np.array(cluster_counts, np.float64)
-        factor = np.where(c > 1, c / np.maximum(c - 1, 1), np.nan)  # undefined with one cluster
-        squares = np.einsum("mi,mij,mj->m", v, cells.sums, v) * factor
+        clusters = np.array(cluster_counts, np.float64)
+        # undefined with one cluster
+        factor = np.where(clusters > 1, clusters / np.maximum(clusters - 1, 1), np.nan)
+        squares = np.einsum("mi,mij,mj->m", slopes, cells.sums, slopes) * factor
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)) / table.total)
 
@@ -369,9 +410,9 @@ def label_influence(patterns: PatternCounts, measure: Measure) -> tuple[Floats, 
     votes = patterns.votes
     table = _tables(patterns)
     influence = cell_influence(measure.function, table)
-    cell = np.where(truth, np.where(votes, 0, 2), np.where(votes, 1, 3))
+    cell_indices = np.where(truth, np.where(votes, 0, 2), np.where(votes, 1, 3))
     values = np.asarray(measure.function(table), np.float64)
-    return values, np.asarray(influence[cell, np.arange(votes.shape[1])].T)
+    return values, np.asarray(influence[cell_indices, np.arange(votes.shape[1])].T)
 
 
 def label_estimates(
@@ -385,36 +426,46 @@ def label_estimates(
     if patterns.truth.all() or not patterns.truth.any():
         return None
     values, influence = label_influence(patterns, requested.measure)
-    models = [
-        i for i, name in enumerate(patterns.models) if name not in excluded and isfinite(values[i])
+    model_indices = [
+        model_index
+        for model_index, model_name in enumerate(patterns.models)
+        if model_name not in excluded and isfinite(values[model_index])
     ]
-    if not models:
+    if not model_indices:
         return None
-    changes = _row_changes(patterns, requested.measure, models)
+    row_changes = _row_changes(patterns, requested.measure, model_indices)
     paired = estimates_from_influence(
-        requested, patterns, models, values[models], influence[models], changes
+        requested,
+        patterns,
+        model_indices,
+        values[model_indices],
+        influence[model_indices],
+        row_changes,
     )
     if paired is None:
         return None
-    affects = changes.jumps.max(axis=0) > 0
-    swaps = label_swaps(patterns, requested.measure, models, affects)
+    affects_measure = row_changes.jumps.max(axis=0) > 0
+    swaps = label_swaps(patterns, requested.measure, model_indices, affects_measure)
     paired = replace(paired, swaps=swaps)
     if requested.measure.id not in PREDICTIVE_VALUES:
         return paired
     return with_predictive_limits(
-        paired, requested, ConfusionCounts.from_patterns(patterns), models
+        paired, requested, ConfusionCounts.from_patterns(patterns), model_indices
     )
 
 
 def _row_changes(patterns: PatternCounts, measure: Measure, models: Sequence[int]) -> RowChanges:
-    """Return how a measure of some models changes by one row, of the table with half a row more."""
-    row = float(patterns.n.sum() / class_sizes(patterns, 2).sum())  # weight of one row
+    """Return how a measure of some models changes by one row, with half a row more in each cell."""
+    row_weight = float(patterns.n.sum() / class_sizes(patterns, 2).sum())
     table = _tables(patterns)
-    cells = [cell[models] + row / 2 for cell in (table.tp, table.fp, table.fn, table.tn)]
-    f = cell_influence(measure.function, Confusion(*cells))
-    jumps = np.abs([f[1] - f[3], f[0] - f[2]]).T  # of negatives, of positives
-    shares = np.array([cells[1] + cells[3], cells[0] + cells[2]]).T / sum(cells)[:, None]
-    return RowChanges(jumps, shares, row)
+    cells = [cell[models] + row_weight / 2 for cell in (table.tp, table.fp, table.fn, table.tn)]
+    influence = cell_influence(measure.function, Confusion(*cells))
+    influence_tp, influence_fp, influence_fn, influence_tn = influence
+    tp, fp, fn, tn = cells
+    # of negatives, of positives
+    jumps = np.abs([influence_fp - influence_tn, influence_tp - influence_fn]).T
+    shares = np.array([fp + tn, tp + fn]).T / sum(cells)[:, None]
+    return RowChanges(jumps, shares, row_weight)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -439,23 +490,29 @@ def estimates_from_influence(
 ) -> PairedEstimates | None:
     """Return paired estimates of k models, from influence values of the patterns, (k, m).
 
-    models: their indices.
+    models: their indices. changes: of each estimate by one row.
     """
     jumps = changes.jumps
-    classes = jumps.shape[1]
-    sizes = effective_class_sizes(patterns, classes)
-    fewest = smallest_class_size(patterns, classes)
-    moves = (patterns.n > 0) & (jumps.max(axis=0) > 0)[patterns.truth.astype(int)]
-    class_jumps = jumps[:, sizes > 0]
-    steps = (jumps * changes.shares)[:, sizes > 0]
-    flips = flip_correction(patterns.votes[moves][:, models], class_jumps.T * changes.row)
-    errors = errors_of_kinds(influence, patterns.n, patterns.clusters, fewest=fewest, flips=flips)
-    sizes = sizes[sizes > 0]
+    class_count = jumps.shape[1]
+    effective_sizes = effective_class_sizes(patterns, class_count)
+    smallest_size = smallest_class_size(patterns, class_count)
+    affects_measure = (patterns.n > 0) & (jumps.max(axis=0) > 0)[patterns.truth.astype(int)]
+    class_jumps = jumps[:, effective_sizes > 0]
+    steps = (jumps * changes.shares)[:, effective_sizes > 0]
+    corrections = flip_correction(
+        patterns.votes[affects_measure][:, models], class_jumps.T * changes.row
+    )
+    errors = errors_of_kinds(
+        influence, patterns.n, patterns.clusters, fewest=smallest_size, flips=corrections
+    )
+    effective_sizes = effective_sizes[effective_sizes > 0]
     if np.allclose(class_jumps, class_jumps[:, :1], rtol=1e-9):  # equal for rows of all classes
         steps = class_jumps[:, :1]
-        sizes = effective_class_sizes(patterns, 1)
-    names = [patterns.models[i] for i in models]
-    return make_paired_estimates(requested, names, values, errors, fewest, (steps, sizes))
+        effective_sizes = effective_class_sizes(patterns, 1)
+    names = [patterns.models[model_index] for model_index in models]
+    return make_paired_estimates(
+        requested, names, values, errors, smallest_size, (steps, effective_sizes)
+    )
 
 
 def flip_correction(votes: Ints | Bools, jumps: Floats) -> Floats:
@@ -465,9 +522,11 @@ def flip_correction(votes: Ints | Bools, jumps: Floats) -> Floats:
     votes (m, k): of the rows that affect the measure; jumps (classes, k): J.
     Source: Agresti and Min 2005, Statistics in Medicine 24:729, of shares.
     """
-    differ = np.array([(votes[:, [i]] != votes).any(axis=0) for i in range(votes.shape[1])])
+    differs = np.array(
+        [(votes[:, [model_index]] != votes).any(axis=0) for model_index in range(votes.shape[1])]
+    )
     squares = (jumps**2).sum(axis=0)
-    return np.where(differ, (squares[:, None] + squares) / 2, 0.0)
+    return np.where(differs, (squares[:, None] + squares) / 2, 0.0)
 
 
 def make_paired_estimates(
@@ -478,12 +537,18 @@ def make_paired_estimates(
     fewest: float,
     steps: tuple[Floats, Floats],
 ) -> PairedEstimates | None:
-    """Return estimates, or None; steps: changes (k, c) when all rows of a kind, (c,), change."""
-    v = errors.covariance
-    if not models or (v is not None and not np.isfinite(v).all()):
+    """Return paired estimates; None without models, or where a covariance is unknown.
+
+    fewest: rows, or clusters, of the smallest class. steps: changes (k, c) of the estimates when
+    all rows of one of c kinds change, and the sizes of the kinds.
+    """
+    covariance = errors.covariance
+    if not models or (covariance is not None and not np.isfinite(covariance).all()):
         return None
-    size = np.maximum(np.abs(values)[:, None], np.abs(values))  # smaller errors are rounding
-    errors = replace(errors, errors=np.where(errors.errors <= 1e-12 * size, 0.0, errors.errors))
+    magnitudes = np.maximum(np.abs(values)[:, None], np.abs(values))  # smaller errors are rounding
+    errors = replace(
+        errors, errors=np.where(errors.errors <= 1e-12 * magnitudes, 0.0, errors.errors)
+    )
     names = tuple(models)
     return PairedEstimates(requested.name, requested.measure, names, values, errors, fewest, *steps)
 

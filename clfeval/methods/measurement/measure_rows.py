@@ -52,18 +52,20 @@ def list_measures(command: str, available: AvailableMeasures) -> Iterator[str]:
     measures = [CATALOG[name] for name in available.ids]
     rows: list[tuple[str, ...]] = [("measure", "range", "best", "needs", "interval")]
     for measure in measures:
-        best = measure.best if measure.aim is None else str(measure.aim)
+        best_value = measure.best if measure.aim is None else str(measure.aim)
         value_range = f"{_format_limit(measure.low)} to {_format_limit(measure.high)}"
         needs = "labels" if measure.needs in ("confusion", "classes") else measure.needs
         needs = "probabilities" if measure.id == NET_BENEFIT else needs
-        rows.append((measure.id, value_range, best, needs, _interval_method(measure)))
+        rows.append((measure.id, value_range, best_value, needs, _interval_method(measure)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    cells = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows)
-    head, *lines = (GAP.join(row).rstrip() for row in cells)
-    yield head
+    padded_rows = (
+        [cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows
+    )
+    header, *measure_lines = (GAP.join(row).rstrip() for row in padded_rows)
+    yield header
     yield GAP.join("─" * width for width in widths)
-    for measure, line in zip(measures, lines, strict=True):
-        yield line
+    for measure, measure_line in zip(measures, measure_lines, strict=True):
+        yield measure_line
         for note in _measure_notes(measure):
             yield from wrap(note, WIDTH, initial_indent=INDENT, subsequent_indent=2 * INDENT)
     yield f"sets: {', '.join(available.sets)}"
@@ -98,9 +100,10 @@ def _interval_method(measure: Measure) -> str:
 
 
 def _measure_notes(measure: Measure) -> Iterator[str]:
-    others = [name for name in measure.aliases if find_measure(name) is measure]
-    if others:
-        yield f"also {', '.join(others)}"
+    """Yield what the list of measures says below a measure: aliases, parameters, limits of use."""
+    aliases = [name for name in measure.aliases if find_measure(name) is measure]
+    if aliases:
+        yield f"also {', '.join(aliases)}"
     if measure.twin:
         yield f"the same as {measure.twin}"
     if measure.id == NET_BENEFIT:
@@ -137,13 +140,13 @@ def additional_measure_rows(
         *label_measure_rows(sample, requested, settings),
         *unscored_model_rows(sample, requested),
     ]
-    digests = list[str]()
+    score_digests = list[str]()
     if has_scored_model(sample) and any(map(takes_scores, requested)):
-        for score_rows, of_scores in _measures_of_scores(sample, requested, settings):
+        for score_rows, scores_digest in _measures_of_scores(sample, requested, settings):
             rows += score_rows
-            digests.append(of_scores)
-    if digests:
-        digest = sha256("".join([digest, *sorted(digests)]).encode()).hexdigest()
+            score_digests.append(scores_digest)
+    if score_digests:
+        digest = sha256("".join([digest, *sorted(score_digests)]).encode()).hexdigest()
     return sort_measure_rows(rows, sample, requested), digest, caveat_notes(requested)
 
 
@@ -157,72 +160,84 @@ def _measures_of_scores(
     from clfeval.counts.rows import read_scored_rows
 
     all_scores = read_scored_rows(predictions)
-    names = [predictions.models[i].name for i in all_scores.models]
+    model_names = [predictions.models[i].name for i in all_scores.models]
 
-    def measure_model(j: int) -> tuple[list[Row], str] | None:
-        model = names[j]
+    def measure_model(score_index: int) -> tuple[list[Row], str] | None:
+        model = model_names[score_index]
         rows = list[Row]()
         if model not in shown_models:  # merged into a group, which has no scores
             return None
-        all_counts, place = all_scores.ranked(j)
-        for label in sample.slices:
+        all_counts, score_indices = all_scores.ranked(score_index)
+        for slice_name in sample.slices:
             slice_counts = all_counts
-            if label is not None:
-                slice_counts, _ = all_scores.slice_scores(all_counts, place, label)
-            cut = sample.thresholds.get(model)
+            if slice_name is not None:
+                slice_counts, _ = all_scores.slice_scores(all_counts, score_indices, slice_name)
+            threshold = sample.thresholds.get(model)
             rows += score_measure_rows(
-                label, model, slice_counts.frozen(), cut, requested, settings
+                slice_name, model, slice_counts.frozen(), threshold, requested, settings
             )
         return rows, f"{model}{all_counts.digest()}"
 
-    return [of_model for of_model in all_scores.map_models(measure_model) if of_model is not None]
+    return [
+        rows_and_digest
+        for rows_and_digest in all_scores.map_models(measure_model)
+        if rows_and_digest is not None
+    ]
 
 
 def label_measure_rows(
     sample: Sample, requested: Sequence[RequestedMeasure], settings: IntervalSettings
 ) -> list[Row]:
     """Return rows of the measures of 2 x 2 tables, for all models in all slices."""
-    uncut = {} if sample.predictions is None else sample.predictions.uncut
-    unknown = {} if sample.predictions is None else sample.predictions.unknown
-    labels, tables = concatenate_counts(sample.slices)
-    subjects = list(zip(labels, tables.models, strict=True))
-    copies = 1
-    if unknown:
-        extremes = _extreme_tables(tables, [unknown.get(key, (0, 0)) for key in subjects])
-        tables = concatenate_counts(extremes)[1]
-        copies = len(extremes)
-    measures = [measure for measure in requested if not takes_scores(measure)]
+    without_threshold = {} if sample.predictions is None else sample.predictions.uncut
+    unknown_counts = {} if sample.predictions is None else sample.predictions.unknown
+    slice_names, tables = concatenate_counts(sample.slices)
+    slices_and_models = list(zip(slice_names, tables.models, strict=True))
+    copy_count = 1
+    if unknown_counts:
+        extreme_tables = _extreme_tables(
+            tables, [unknown_counts.get(subject, (0, 0)) for subject in slices_and_models]
+        )
+        tables = concatenate_counts(extreme_tables)[1]  # without the index of each extreme
+        copy_count = len(extreme_tables)
     estimates = _label_estimates(
-        measures, tables, _limit_settings(sample, subjects, settings, copies)
+        [measure for measure in requested if not takes_scores(measure)],
+        tables,
+        _limit_settings(sample, slices_and_models, settings, copy_count),
     )
     rows = list[Row]()
-    for i, subject in enumerate(subjects):
-        for name, values in estimates.items():
-            value = values[i]
-            if name not in OF_TRUTH and subject in unknown:
-                value = _middle_of_extremes(values[i :: len(subjects)], name)
-            elif name not in OF_TRUTH and subject[1] in uncut:
-                value = MeasureEstimate.undefined("needs_threshold")
-            rows.append(measure_row(*subject, name, value))
+    for subject_index, (slice_name, model) in enumerate(slices_and_models):
+        for measure_name, table_estimates in estimates.items():
+            estimate = table_estimates[subject_index]
+            if measure_name not in OF_TRUTH and (slice_name, model) in unknown_counts:
+                estimate = _middle_of_extremes(
+                    table_estimates[subject_index :: len(slices_and_models)], measure_name
+                )
+            elif measure_name not in OF_TRUTH and model in without_threshold:
+                estimate = MeasureEstimate.undefined("needs_threshold")
+            rows.append(measure_row(slice_name, model, measure_name, estimate))
     return rows
 
 
 def _limit_settings(
     sample: Sample,
-    subjects: Sequence[tuple[str | None, str]],
+    slices_and_models: Sequence[tuple[str | None, str]],
     settings: IntervalSettings,
-    copies: int,
+    copy_count: int,
 ) -> label_measures.LabelLimitSettings:
     """Return the settings of limits for slices and models, which are repeated in copies."""
     resamplers = [
-        TableResampler.from_patterns(sample.patterns.get(label), model) for label, model in subjects
+        TableResampler.from_patterns(sample.patterns.get(slice_name), model)
+        for slice_name, model in slices_and_models
     ]
-    sizes = [0.0 if resampler is None else resampler.clusters.size for resampler in resamplers]
+    cluster_counts = [
+        0.0 if resampler is None else resampler.clusters.size for resampler in resamplers
+    ]
     return label_measures.LabelLimitSettings(
         settings,
-        [f"{model}\0{label or ''}" for label, model in subjects] * copies,
-        resamplers * copies,
-        sizes * copies,
+        [f"{model}\0{slice_name or ''}" for slice_name, model in slices_and_models] * copy_count,
+        resamplers * copy_count,
+        cluster_counts * copy_count,
     )
 
 
@@ -240,25 +255,38 @@ def _label_estimates(
 
 
 def _extreme_tables(
-    counts: ConfusionCounts, unknown: Sequence[tuple[int, int]]
+    counts: ConfusionCounts, unknown_counts: Sequence[tuple[int, int]]
 ) -> dict[int, ConfusionCounts]:
     """Return the tables with none, or all, of unknown positives and negatives predicted positive.
 
-    unknown: of each table, which has them predicted negative.
+    unknown_counts: positives and negatives of each table, which has them predicted negative.
     """
-    p, n = np.array(unknown).T
+    unknown_positives, unknown_negatives = np.array(unknown_counts).T
     return {
-        i: replace(counts, tp=counts.tp + a, fn=counts.fn - a, fp=counts.fp + b, tn=counts.tn - b)
-        for i, (a, b) in enumerate(((0, 0), (p, 0), (0, n), (p, n)))
+        table_index: replace(
+            counts,
+            tp=counts.tp + added_positives,
+            fn=counts.fn - added_positives,
+            fp=counts.fp + added_negatives,
+            tn=counts.tn - added_negatives,
+        )
+        for table_index, (added_positives, added_negatives) in enumerate(
+            (
+                (0, 0),
+                (unknown_positives, 0),
+                (0, unknown_negatives),
+                (unknown_positives, unknown_negatives),
+            )
+        )
     }
 
 
-def _middle_of_extremes(extremes: Sequence[MeasureEstimate], name: str) -> MeasureEstimate:
+def _middle_of_extremes(extremes: Sequence[MeasureEstimate], measure_name: str) -> MeasureEstimate:
     """Return the middle of the values of a measure of extreme tables, with limits around all."""
     estimates = [extreme.value for extreme in extremes]
     values = [estimate.value for estimate in estimates if estimate.value is not None]
     # mutual information is least where truth and predictions are independent, not at an end
-    if len(values) < len(estimates) or name.startswith(("mutual_information", "ic")):
+    if len(values) < len(estimates) or measure_name.startswith(("mutual_information", "ic")):
         return MeasureEstimate.undefined("hidden_counts")
     lows = [estimate.low for estimate in estimates if estimate.low is not None]
     highs = [estimate.high for estimate in estimates if estimate.high is not None]
@@ -270,7 +298,7 @@ def _middle_of_extremes(extremes: Sequence[MeasureEstimate], name: str) -> Measu
 
 
 def score_measure_rows(
-    label: str | None,
+    slice_name: str | None,
     model: str,
     counts: ScoreCounts,
     threshold: float | None,
@@ -279,20 +307,25 @@ def score_measure_rows(
 ) -> list[Row]:
     """Return rows of the measures of one model's scores; net benefit at its threshold or 0.5."""
     rows = list[Row]()
-    name = f"{model}\0{label or ''}"
+    stream_name = f"{model}\0{slice_name or ''}"
     score_requests = [measure for measure in requested if takes_scores(measure)]
-    tests = perfect_calibration_values(score_requests, counts.probabilities, settings, name)
-    tests |= separation_p_values(score_requests, counts, settings, name)
+    test_columns = perfect_calibration_values(
+        score_requests, counts.probabilities, settings, stream_name
+    )
+    test_columns |= separation_p_values(score_requests, counts, settings, stream_name)
     for measure in score_requests:
         t = risk_threshold(measure, threshold)
         estimate = (
-            score_measures.estimate_score_measure(measure.measure, counts, settings, name)
+            score_measures.estimate_score_measure(measure.measure, counts, settings, stream_name)
             if t is None
-            else _net_benefit_estimate(counts, t, settings, name)
+            else _net_benefit_estimate(counts, t, settings, stream_name)
         )
         rows.append(
             as_row(
-                {**measure_row(label, model, measure.name, estimate), **tests.get(measure.name, {})}
+                {
+                    **measure_row(slice_name, model, measure.name, estimate),
+                    **test_columns.get(measure.name, {}),
+                }
             )
         )
     return rows
@@ -319,26 +352,28 @@ def risk_threshold(requested: RequestedMeasure, threshold: float | None) -> floa
 
 
 def _net_benefit_estimate(
-    counts: ScoreCounts, t: float, settings: IntervalSettings, name: str
+    counts: ScoreCounts, t: float, settings: IntervalSettings, stream_name: str
 ) -> MeasureEstimate:
     """Return the net benefit at the threshold t; default limits if the bootstrap has none."""
-    x = counts.scores
-    if len(x) and not (x[0] >= 0 and x[-1] <= 1):
+    probabilities = counts.scores
+    if len(probabilities) and not (probabilities[0] >= 0 and probabilities[-1] <= 1):
         return MeasureEstimate.undefined(score_measures.PROBABILITIES)
     measure = CATALOG[AT_RISK].with_settings(t=t)
 
     def estimate(scores: ScoreCounts) -> MeasureEstimate:
         value, error = net_benefit(scores, t, settings.level)
-        clustered = label_measures.WEIGHED + ", design effect" * (scores.clusters is not None)
-        method = label_measures.NONE if value.low is None else clustered
+        method = label_measures.NONE
+        if value.low is not None:
+            method = label_measures.WEIGHED
+            method += "" if scores.clusters is None else ", design effect"
         return MeasureEstimate(value, error, method)
 
-    of_counts = estimate(counts)
-    if of_counts.value.value is not None and settings.method == "bootstrap":
-        resampled = score_measures.estimate_score_measure(measure, counts, settings, name)
+    counts_estimate = estimate(counts)
+    if counts_estimate.value.value is not None and settings.method == "bootstrap":
+        resampled = score_measures.estimate_score_measure(measure, counts, settings, stream_name)
         if resampled.value.low is not None:
             return resampled
-    return score_measures.with_safe_limits(measure, counts, of_counts, estimate)
+    return score_measures.with_safe_limits(measure, counts, counts_estimate, estimate)
 
 
 def has_scored_model(sample: Sample) -> bool:
@@ -357,15 +392,15 @@ def leading_measure(sample: Sample) -> str:
 def unscored_model_rows(sample: Sample, requested: Sequence[RequestedMeasure]) -> list[Row]:
     """Return undefined rows of measures of scores by name or set, for models without scores."""
     models = () if sample.predictions is None else sample.predictions.models
-    with_scores = {model.name for model in models if model.kind != "label"}
+    scored_models = {model.name for model in models if model.kind != "label"}
     score_requests = [
         measure for measure in requested if measure.by != "default" and takes_scores(measure)
     ]
     return [
-        measure_row(label, model, measure.name, MeasureEstimate.undefined("needs_scores"))
-        for label, counts in sample.slices.items()
+        measure_row(slice_name, model, measure.name, MeasureEstimate.undefined("needs_scores"))
+        for slice_name, counts in sample.slices.items()
         for model in counts.models
-        if model not in with_scores
+        if model not in scored_models
         for measure in score_requests
     ]
 
@@ -374,12 +409,18 @@ def sort_measure_rows(
     rows: Sequence[Row], sample: Sample, requested: Sequence[RequestedMeasure]
 ) -> list[Row]:
     """Sort rows of measures by slice, model, and order of the request."""
-    slices: dict[object, int] = {label: i for i, label in enumerate(sample.slices)}
-    models = {model: i for i, model in enumerate(sample.slices[None].models)}
-    names = {measure.name: i for i, measure in enumerate(requested)}
+    slice_positions: dict[object, int] = {
+        slice_name: position for position, slice_name in enumerate(sample.slices)
+    }
+    model_positions = {model: position for position, model in enumerate(sample.slices[None].models)}
+    measure_positions = {measure.name: position for position, measure in enumerate(requested)}
     return sorted(
         fill_optional_columns(rows),
-        key=lambda row: (slices[row["slice"]], models[row["model"]], names[row["measure"]]),
+        key=lambda row: (
+            slice_positions[row["slice"]],
+            model_positions[row["model"]],
+            measure_positions[row["measure"]],
+        ),
     )
 
 
@@ -399,32 +440,45 @@ def separation_p_values(
     requested: Sequence[RequestedMeasure],
     counts: ScoreCounts,
     settings: IntervalSettings,
-    name: str,
+    stream_name: str,
 ) -> dict[str, Row]:
     """Return the p-value of each distance of the classes (KS) against equal classes, by name.
 
-    None for clusters or sampling weights, whose rows are not exchangeable. name: of the random
-    stream.
+    None for clusters or sampling weights, whose rows are not exchangeable. stream_name: of
+    the random stream.
     """
-    measures = [measure for measure in requested if measure.measure.interval == "permuted"]
+    permuted_measures = [
+        requested_measure
+        for requested_measure in requested
+        if requested_measure.measure.interval == "permuted"
+    ]
     rows = dict[str, Row]()
     if settings.level is None or counts.clusters is not None:
         return rows
-    for measure in measures:
-        rng = random_stream(settings.seed, f"permuted\0{name}")
+    for requested_measure in permuted_measures:
+        rng = random_stream(settings.seed, f"permuted\0{stream_name}")
         p_value, method = separation_test(
-            measure.measure.function, counts.scores, counts.positives, counts.negatives, rng
+            requested_measure.measure.function,
+            counts.scores,
+            counts.positives,
+            counts.negatives,
+            rng,
         )
         if not isnan(p_value):
-            rows[measure.name] = as_row({"method": method, "p": p_value})
+            rows[requested_measure.name] = as_row({"method": method, "p": p_value})
     return rows
 
 
 def fill_optional_columns(rows: Sequence[Row]) -> list[Row]:
     """Return rows of measures with equal columns, None where a row lacks one."""
-    present = [key for key in ("bound", *CALIBRATION_COLUMNS) if any(key in row for row in rows)]
+    optional_columns = [
+        column for column in ("bound", *CALIBRATION_COLUMNS) if any(column in row for row in rows)
+    ]
     return (
-        [as_row({**row, **{key: row.get(key) for key in present}}) for row in rows]
-        if present
+        [
+            as_row({**row, **{column: row.get(column) for column in optional_columns}})
+            for row in rows
+        ]
+        if optional_columns
         else [*rows]
     )

@@ -22,30 +22,45 @@ from clfeval.inference.resampling import weighted_difference
 CONTRIBUTION_DIGITS = 9  # beyond them is rounding
 
 
-def confusions_at(counts: ScoreCounts, cuts: Floats) -> ConfusionCounts:
+def confusions_at(counts: ScoreCounts, thresholds: Floats) -> ConfusionCounts:
     """Return the 2 x 2 tables at thresholds, (t,), with the cluster sums for intervals."""
-    first = np.searchsorted(counts.scores, cuts)  # scores from there on are positive
-    return confusions_between(counts, first, np.full(len(cuts), len(counts.scores)))
+    first_positive = np.searchsorted(counts.scores, thresholds)  # scores from there on are positive
+    return confusions_between(counts, first_positive, np.full(len(thresholds), len(counts.scores)))
 
 
 def confusions_between(counts: ScoreCounts, first: Ints, last: Ints) -> ConfusionCounts:
     """Return the 2 x 2 tables, (t,), where scores at indices [first, last) are positive."""
-    m = len(counts.scores)
+    score_count = len(counts.scores)
     cumulative = counts.running
     tp, fp = cumulative[:, last] - cumulative[:, first]
-    p, n = (np.full(len(first), of_class[-1]) for of_class in cumulative)
-    sums = None
+    positives, negatives = (
+        np.full(len(first), cumulative_counts[-1]) for cumulative_counts in cumulative
+    )
+    row_products = None
     if isinstance(counts.clusters, RowWeights):
-        squares = counts.clusters.squares.reshape(2, m)
+        squares = counts.clusters.squares.reshape(2, score_count)
         cumulative = np.concatenate([np.zeros((2, 1)), squares.cumsum(axis=1)], axis=1)
-        class_squares = (np.full(len(first), of_class[-1]) for of_class in cumulative)
-        sums = _row_products(*(cumulative[:, last] - cumulative[:, first]), *class_squares)
+        class_squares = (
+            np.full(len(first), cumulative_counts[-1]) for cumulative_counts in cumulative
+        )
+        row_products = _row_products(*(cumulative[:, last] - cumulative[:, first]), *class_squares)
     elif counts.clusters is not None:
-        sums = counts.clusters.ranges(m, first, last)
-        sums = np.full_like(sums, nan) if counts.clusters.too_few else sums
-    names = tuple(map(str, range(len(first))))
-    largest = largest_weights(counts.clusters, len(first))
-    return ConfusionCounts(names, tp, fp, p - tp, n - fp, p, n, counts.unit, sums, largest)
+        row_products = counts.clusters.ranges(score_count, first, last)
+        row_products = np.full_like(row_products, nan) if counts.clusters.too_few else row_products
+    table_names = tuple(map(str, range(len(first))))
+    largest_weight = largest_weights(counts.clusters, len(first))
+    return ConfusionCounts(
+        table_names,
+        tp,
+        fp,
+        positives - tp,
+        negatives - fp,
+        positives,
+        negatives,
+        counts.unit,
+        row_products,
+        largest_weight,
+    )
 
 
 def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Estimate, float]:
@@ -71,12 +86,12 @@ def net_benefit_of_table(
     """Return the net benefit of a 2 x 2 table at the threshold t, and its standard error."""
     if not 0 < t < 1:
         return Estimate(None, reason="certain_threshold"), nan
-    ones = np.ones(1)
-    none = np.zeros(1)
-    contributions = (ones, np.array([t / (1 - t)]), none, none)
-    return net_benefit_estimates(table, contributions, level)[0], float(
-        _standard_errors(table, contributions)[0]
-    )
+    unit = np.ones(1)
+    zero = np.zeros(1)
+    contributions = (unit, np.array([t / (1 - t)]), zero, zero)
+    (estimate,) = net_benefit_estimates(table, contributions, level)
+    (error,) = _standard_errors(table, contributions)
+    return estimate, float(error)
 
 
 # of a row to a net benefit: of TP added, of FP subtracted, of TN added, of FN subtracted
@@ -100,22 +115,24 @@ def net_benefit_estimates(
     values = _mean_contributions(tables, contributions)
     if level is None or not (_effective_parts(tables) > 1).all():
         return [Estimate(value) for value in values.tolist()]
-    effect, z = _design(tables, partial(_standard_errors, contributions=contributions), level)
+    design_effect, z = _design(
+        tables, partial(_standard_errors, contributions=contributions), level
+    )
     true_positive, false_positive, true_negative, false_negative = contributions
     is_against_all = true_negative > 0  # compared with treat-all only TN and FN differ
     _, low, high = weighted_difference(
         np.where(is_against_all, true_negative, true_positive),
-        np.where(is_against_all, tables.tn, tables.tp) / effect,
+        np.where(is_against_all, tables.tn, tables.tp) / design_effect,
         np.where(is_against_all, false_negative, false_positive),
-        np.where(is_against_all, tables.fn, tables.fp) / effect,
-        (tables.positives + tables.negatives) / effect,
+        np.where(is_against_all, tables.fn, tables.fp) / design_effect,
+        (tables.positives + tables.negatives) / design_effect,
         level=level,
         z=z,
     )
     low = np.minimum(low, values)  # despite rounding
     high = np.maximum(high, values)
-    numbers = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
-    return [Estimate(*three) for three in numbers]
+    values_and_limits = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [Estimate(*value_and_limits) for value_and_limits in values_and_limits]
 
 
 def _design(
@@ -127,11 +144,14 @@ def _design(
     """
     if tables.sums is None:
         return np.ones(len(tables.tp)), None
-    alone = standard_errors(replace(tables, sums=None))
-    effect = tables.sums[:, 2:, 2:].sum(axis=(1, 2)) / (tables.positives + tables.negatives)
-    effect = np.sqrt(effect)
-    effect = np.divide(standard_errors(tables), alone, out=effect, where=alone > 0) ** 2
-    return np.maximum(effect, 1.0), student_quantile(_effective_parts(tables) - 1, level=level)
+    unclustered_errors = standard_errors(replace(tables, sums=None))
+    design_effect = tables.sums[:, 2:, 2:].sum(axis=(1, 2)) / (tables.positives + tables.negatives)
+    design_effect = np.sqrt(design_effect)
+    errors = standard_errors(tables)
+    has_error = unclustered_errors > 0
+    design_effect = np.divide(errors, unclustered_errors, out=design_effect, where=has_error) ** 2
+    quantile = student_quantile(_effective_parts(tables) - 1, level=level)
+    return np.maximum(design_effect, 1.0), quantile
 
 
 def standardised_estimates(
@@ -145,23 +165,31 @@ def standardised_estimates(
     Source: Zou and Donner 2008, Statistics in Medicine 27:1693.
     """
     odds = t / (1 - t)
-    p = np.asarray(tables.positives, np.float64)
-    rates = divide(tables.tp, p), odds * divide(tables.fp, p)
-    values = rates[0] - rates[1]
+    positives = np.asarray(tables.positives, np.float64)
+    tpr = divide(tables.tp, positives)
+    fp_ratio = odds * divide(tables.fp, positives)
+    values = tpr - fp_ratio
     if level is None or not (_effective_parts(tables) > 1).all():
         return [Estimate(value) for value in values.tolist()]
-    effect, z = _design(tables, partial(_ratio_errors, odds=odds, values=values), level)
+    design_effect, z = _design(tables, partial(_ratio_errors, odds=odds, values=values), level)
     quantile = critical_value(level) if z is None else z
-    hits = wilson_limits(score_parts(tables.tp / effect, p / effect), quantile)
-    lowest, highest = wilson_limits(
-        score_parts(tables.fp / effect, (tables.fp + p) / effect), quantile
+    tpr_limits = wilson_limits(
+        score_parts(tables.tp / design_effect, positives / design_effect), quantile
     )
-    alarms = (odds * divide(lowest, 1 - lowest), odds * divide(highest, 1 - highest))
-    _, low, high = measure_difference(rates[0], *hits, rates[1], *alarms, 0.0)
+    lowest_share, highest_share = wilson_limits(
+        score_parts(tables.fp / design_effect, (tables.fp + positives) / design_effect), quantile
+    )
+    fp_ratio_limits = (
+        odds * divide(lowest_share, 1 - lowest_share),
+        odds * divide(highest_share, 1 - highest_share),
+    )
+    _, low, high = measure_difference(tpr, *tpr_limits, fp_ratio, *fp_ratio_limits, 0.0)
     low = np.minimum(low, values)  # despite rounding
     high = np.maximum(high, values)
-    limits = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
-    return [Estimate(*three) for three in limits]
+    return [
+        Estimate(*value_and_limits)
+        for value_and_limits in zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
+    ]
 
 
 def _ratio_errors(tables: ConfusionCounts, odds: Floats, values: Floats) -> Floats:
@@ -174,8 +202,10 @@ def _effective_parts(tables: ConfusionCounts) -> Floats:
     """Return the effective number of clusters, or of weighted rows, (t,); else infinite."""
     if tables.sums is None:
         return np.full(len(tables.tp), np.inf)
-    total = (tables.positives + tables.negatives).astype(np.float64)
-    return np.round(divide(total**2, tables.sums[:, 2:, 2:].sum(axis=(1, 2))), CONTRIBUTION_DIGITS)
+    row_count = (tables.positives + tables.negatives).astype(np.float64)
+    return np.round(
+        divide(row_count**2, tables.sums[:, 2:, 2:].sum(axis=(1, 2))), CONTRIBUTION_DIGITS
+    )
 
 
 def _standard_errors(tables: ConfusionCounts, contributions: RowContributions) -> Floats:
@@ -208,8 +238,14 @@ def _linear_errors(tables: ConfusionCounts, slopes: Floats) -> Floats:
 
 def _row_products(tp: Counts, fp: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the sums over rows of products of TP, FP, P and N, (t, 4, 4), of squared weights."""
+    # indices of TP and P, and of FP and N
     sums = np.zeros((len(tp), 4, 4))
-    for hit, every, hit_squares, class_squares in ((0, 2, tp, positives), (1, 3, fp, negatives)):
-        sums[:, hit, hit] = sums[:, hit, every] = sums[:, every, hit] = hit_squares
-        sums[:, every, every] = class_squares
+    for predicted, of_class, predicted_squares, class_squares in (
+        (0, 2, tp, positives),
+        (1, 3, fp, negatives),
+    ):
+        sums[:, predicted, predicted] = predicted_squares
+        sums[:, predicted, of_class] = predicted_squares
+        sums[:, of_class, predicted] = predicted_squares
+        sums[:, of_class, of_class] = class_squares
     return sums

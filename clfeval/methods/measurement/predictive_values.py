@@ -43,7 +43,7 @@ def with_predictive_limits(
     """Return the estimates of some models by a predictive value, with limits of differences.
 
     By square-and-add of the limits of both models with the correlation of their influence values,
-    which are unreliable as standard errors where few rows are flagged. Without covariances the
+    which give unreliable standard errors where few rows are flagged. Without covariances the
     estimates themselves. models: their indices in `counts`.
     Source: Zou and Donner 2008, Statistics in Medicine 27:1693.
     """
@@ -53,8 +53,8 @@ def with_predictive_limits(
     errors = np.sqrt(np.diag(covariance))
     rho = np.clip(np.nan_to_num(divide(covariance, errors[:, None] * errors)), -1, 1)
     low, high = _limits_of_models(requested, counts)
-    estimates = np.array([paired.values, low[models], high[models]])
-    _, lower, upper = square_and_add(estimates[:, :, None], estimates[:, None], rho)
+    values_and_limits = np.array([paired.values, low[models], high[models]])
+    _, lower, upper = square_and_add(values_and_limits[:, :, None], values_and_limits[:, None], rho)
     methods = dict.fromkeys(np.ndindex(rho.shape), SQUARE_AND_ADD)
     return replace(paired, limits=PairLimits(lower, upper, PAIR_LEVEL, methods, normal=True))
 
@@ -66,39 +66,46 @@ def _limits_of_models(requested: RequestedMeasure, counts: ConfusionCounts) -> L
     which 2 of 2 rows do not differ significantly from 0 of 2. At another ratio the limits of the
     measure; of few flagged rows the outer ones of these and of the exact ones at that ratio.
     """
-    measure, cells = requested.measure, Cells.at_prevalence(counts)
+    measure = requested.measure
+    cells = Cells.at_prevalence(counts)
     if measure.share is not None:
-        (low, high), is_small = _exact_limits(measure, cells)
-        lower, upper = wilson(*effective_share_counts(measure, cells, PAIR_LEVEL), level=PAIR_LEVEL)
-        return np.where(is_small, low, lower), np.where(is_small, high, upper)
-    share = CATALOG["npv" if measure.id.startswith("npv") else "ppv"]
-    lower, upper = _limits_at_prevalence(requested, share, counts)
+        (exact_low, exact_high), is_small = _exact_limits(measure, cells)
+        usual_low, usual_high = wilson(
+            *effective_share_counts(measure, cells, PAIR_LEVEL), level=PAIR_LEVEL
+        )
+        return np.where(is_small, exact_low, usual_low), np.where(is_small, exact_high, usual_high)
+    ppv_or_npv = CATALOG["npv" if measure.id.startswith("npv") else "ppv"]
+    usual_low, usual_high = _limits_at_prevalence(requested, ppv_or_npv, counts)
     prevalence = requested.settings.get("prevalence", EQUAL_CLASSES)
-    factor = divide(counts.negatives, counts.positives) * prevalence / (1 - prevalence)
-    exact, is_small = _exact_limits(share, cells)
-    low, high = (_multiply_odds(limit, factor, share) for limit in exact)
-    return np.where(is_small, np.fmin(low, lower), lower), np.where(
-        is_small, np.fmax(high, upper), upper
+    odds_factor = divide(counts.negatives, counts.positives) * prevalence / (1 - prevalence)
+    exact_interval, is_small = _exact_limits(ppv_or_npv, cells)
+    exact_low, exact_high = (
+        _multiply_odds(limit, odds_factor, ppv_or_npv) for limit in exact_interval
+    )
+    return np.where(is_small, np.fmin(exact_low, usual_low), usual_low), np.where(
+        is_small, np.fmax(exact_high, usual_high), usual_high
     )
 
 
 def _limits_at_prevalence(
-    requested: RequestedMeasure, share: Measure, counts: ConfusionCounts
+    requested: RequestedMeasure, ppv_or_npv: Measure, counts: ConfusionCounts
 ) -> Limits:
     """Return the limits of a predictive value at another prevalence, by the measure's method."""
     if requested.measure.id.endswith("_at"):
         cells = Cells.at_prevalence(counts, requested.settings["prevalence"])
-        return measure_limits(share.id, cells, level=PAIR_LEVEL)
+        return measure_limits(ppv_or_npv.id, cells, level=PAIR_LEVEL)
     return measure_limits(requested.measure.id, Cells.at_prevalence(counts), level=PAIR_LEVEL)
 
 
 def _exact_limits(measure: Measure, cells: Cells) -> tuple[Limits, Bools]:
     """Return the exact limits of a share of flagged rows, and where these are fewer than 30."""
-    right, flagged = effective_share_counts(measure, cells, PAIR_LEVEL)
-    return clopper_pearson(right, flagged, level=PAIR_LEVEL), np.asarray(flagged < ENOUGH)
+    correct_rows, flagged_rows = effective_share_counts(measure, cells, PAIR_LEVEL)
+    return clopper_pearson(correct_rows, flagged_rows, level=PAIR_LEVEL), np.asarray(
+        flagged_rows < ENOUGH
+    )
 
 
 def _multiply_odds(limit: Floats, factor: Floats, share: Measure) -> Floats:
     """Return a limit at other class odds, `factor` times those of the rows, (k,) each."""
-    odds = 1 / factor if share.id == "npv" else factor
-    return np.asarray(limit * odds / (limit * odds + 1 - limit))
+    share_factor = 1 / factor if share.id == "npv" else factor
+    return np.asarray(limit * share_factor / (limit * share_factor + 1 - limit))

@@ -145,9 +145,10 @@ def set_row_units(
     """Return measures with the units of a row set, where they are not ratios of counts."""
     if predictions is None or not any(measure.measure.fills for measure in requested):
         return tuple(requested)
-    row = predictions.units_per_row
+    units_per_row = predictions.units_per_row
     return tuple(
-        replace(measure, measure=measure.measure.with_settings(row=row)) for measure in requested
+        replace(measure, measure=measure.measure.with_settings(row=units_per_row))
+        for measure in requested
     )
 
 
@@ -169,19 +170,24 @@ OF_TWO_CLASSES = replace(OF_PREDICTIONS, ids=_IDS)
 
 
 def _parse_measure_or_set(text: str, flag: str) -> Iterator[RequestedMeasure]:
+    """Yield the measures that a text requests: a set, or NAME, or NAME:PARAMETER=VALUE,..."""
     name, _, settings = plain_heading(text).partition(":")
-    key = name.strip().casefold()
-    if key == "default":
+    normalized_name = name.strip().casefold()
+    if normalized_name == "default":
         for default in DEFAULT:
             yield RequestedMeasure(default, CATALOG[default], {}, "default")
         return
-    if key in NEEDS:
+    if normalized_name in NEEDS:
         for measure in CATALOG.values():
-            plain = measure.compute is not None and measure.twin is None and not measure.takes
-            if plain and measure.needs in NEEDS[key] and measure.id != "hosmer_lemeshow":
+            is_plain = measure.compute is not None and measure.twin is None and not measure.takes
+            if (
+                is_plain
+                and measure.needs in NEEDS[normalized_name]
+                and measure.id != "hosmer_lemeshow"
+            ):
                 yield RequestedMeasure(measure.id, measure, {}, "set")
         return
-    if key == ORDINAL:
+    if normalized_name == ORDINAL:
         for measure in CATALOG.values():
             if measure.ordered and measure.id in OF_TWO:
                 yield RequestedMeasure(measure.id, CATALOG[OF_TWO[measure.id]], {}, "set")
@@ -192,24 +198,26 @@ def _parse_measure_or_set(text: str, flag: str) -> Iterator[RequestedMeasure]:
 
 def refuse_measure(name: str, flag: str = FLAG) -> None:
     """Raise UsageError for a misleading or ambiguous measure, with an alternative."""
-    key = normalize_name(name)
-    if key in REFUSED:
+    normalized_name = normalize_name(name)
+    if normalized_name in REFUSED:
         message = f"{OPTION}{flag}{END}: {name.strip().upper()} is not available"
-        raise UsageError.new(message, "refused-measure", hint=REFUSED[key])
-    if key in TWO_AREAS:
+        raise UsageError.new(message, "refused-measure", hint=REFUSED[normalized_name])
+    if normalized_name in TWO_AREAS:
         message = (
             f"{OPTION}{flag}{END}: {name.strip()} is ambiguous: average_precision (steps) or "
             "pr_auc "
         )
         hint = f"use {OPTION}{flag} average_precision{END} or {OPTION}{flag} pr_auc{END}"
         raise UsageError.new(f"{message}(trapezoids)", "unknown-measure", hint=hint)
-    reason = missing_measure(key) if find_measure_by_name(name) is None else None
-    if reason is not None:
-        message = f"{OPTION}{flag}{END}: {name.strip()} {reason[0]}"
-        raise UsageError.new(message, "unknown-measure", hint=reason[1])
+    missing = missing_measure(normalized_name) if find_measure_by_name(name) is None else None
+    if missing is not None:
+        reason, hint = missing
+        message = f"{OPTION}{flag}{END}: {name.strip()} {reason}"
+        raise UsageError.new(message, "unknown-measure", hint=hint)
 
 
 def _parse_measure(text: str, name: str, settings: str, flag: str) -> RequestedMeasure:
+    """Return the requested measure of two classes; text: NAME:SETTINGS as given."""
     measure = find_measure_by_name(name)
     if measure is not None and measure.id in OF_TWO:
         parameters = parse_measure_settings(text, settings, measure, flag=flag)
@@ -243,26 +251,27 @@ def unknown_measure_error(
 
 def suggest_measure(text: str, available: AvailableMeasures, flag: str = FLAG) -> str:
     """Return the hint for an unknown measure."""
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if len(parts) > 1:
-        return f"repeat the option: {' '.join(f'{OPTION}{flag} {part}{END}' for part in parts)}"
+    texts = [single_text.strip() for single_text in text.split(",") if single_text.strip()]
+    if len(texts) > 1:
+        options = " ".join(f"{OPTION}{flag} {single_text}{END}" for single_text in texts)
+        return f"repeat the option: {options}"
     name = text.strip().partition(":")[0]
-    plain = re.sub(r"[\s\-]+", "_", name.strip().casefold())
-    for pattern, ask in SPELT:
-        spelling = re.fullmatch(pattern, plain)
+    plain_name = re.sub(r"[\s\-]+", "_", name.strip().casefold())
+    for pattern, suggestion in SPELT:
+        spelling = re.fullmatch(pattern, plain_name)
         if spelling:
-            return f"did you mean '{ask.format(*spelling.groups())}'?"
-    close = threshold_hint(name) or suggest_name(name, available.names)
-    return close or f"{COMMAND}clfeval {available.command} --explain measures{END}"
+            return f"did you mean '{suggestion.format(*spelling.groups())}'?"
+    hint = threshold_hint(name) or suggest_name(name, available.names)
+    return hint or f"{COMMAND}clfeval {available.command} --explain measures{END}"
 
 
 def format_measure_name(measure: Measure, parameters: Mapping[str, Any]) -> str:
     """Return the name of a measure with its parameters in a fixed order."""
-    parts = []
+    settings = []
     for key, value in sorted(parameters.items()):
-        text = f"{value[0]:g}..{value[1]:g}" if isinstance(value, tuple) else f"{value:g}"
-        parts.append(f"{key}={text}")
-    return f"{measure.id}:{','.join(parts)}" if parts else measure.id
+        value_text = f"{value[0]:g}..{value[1]:g}" if isinstance(value, tuple) else f"{value:g}"
+        settings.append(f"{key}={value_text}")
+    return f"{measure.id}:{','.join(settings)}" if settings else measure.id
 
 
 def measure_arguments(measure: Measure, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,64 +285,87 @@ def measure_arguments(measure: Measure, parameters: Mapping[str, Any]) -> dict[s
 def parse_measure_settings(
     text: str, settings: str, measure: Measure, flag: str = FLAG
 ) -> dict[str, Any]:
-    """Return the parameters in a measure's name; UsageError if unknown, missing or out of range."""
+    """Return the parameters in a measure's name; UsageError if unknown, missing or out of range.
+
+    text: the name as given, for errors. settings: its part after the colon.
+    """
     parameters = parameters_of(measure)
-    values = dict[str, Any]()
-    for part in filter(None, settings.split(",")):
-        key, equals, value = map(str.strip, part.partition("="))
-        if not equals and find_measure(key) is not None:
+    parameter_values = dict[str, Any]()
+    for setting in filter(None, settings.split(",")):
+        parameter_name, separator, value_text = map(str.strip, setting.partition("="))
+        if not separator and find_measure(parameter_name) is not None:
             message = f"{OPTION}{flag}{END}: no measure '{text}'"
             hint = suggest_measure(text, OF_TWO_CLASSES, flag)
             raise UsageError.new(message, "unknown-measure", hint=hint)
-        if key not in parameters:
+        if parameter_name not in parameters:
             example = ",".join(f"{name}=1" for name in [*parameters][:2])
-            takes = (
+            parameters_text = (
                 f"{', '.join(parameters)}, as in {measure.id}:{example}" if parameters else "none"
             )
-            message = f"{OPTION}{flag}{END} '{text}': {measure.id} has no parameter '{key}'"
-            hint = threshold_hint(f"{measure.id}:{part}") or f"its parameters: {takes}"
-            two = re.fullmatch(r"([\d.]+)[:/]([\d.]+)", part)
-            if measure.id == "expected_cost" and two:
+            message = (
+                f"{OPTION}{flag}{END} '{text}': {measure.id} has no parameter '{parameter_name}'"
+            )
+            hint = threshold_hint(f"{measure.id}:{setting}") or f"its parameters: {parameters_text}"
+            two_costs = re.fullmatch(r"([\d.]+)[:/]([\d.]+)", setting)
+            if measure.id == "expected_cost" and two_costs:
+                first_cost, second_cost = two_costs.groups()
                 hint = (
-                    f"name the costs, as in {OPTION}{flag} cost:fp={two[1]},fn={two[2]}{END} "
-                    "(false "
+                    f"name the costs, as in {OPTION}{flag} cost:fp={first_cost},fn={second_cost}"
+                    f"{END} (false positives cost {first_cost}) or "
+                    f"cost:fp={second_cost},fn={first_cost} (misses cost {first_cost})"
                 )
-                hint += f"positives cost {two[1]}) or cost:fp={two[2]},fn={two[1]} (misses cost "
-                hint += f"{two[1]})"
             raise bad_option(message, hint)
-        values[key] = _parse_setting(text, key, value, measure, flag)
-    missing = [
+        parameter_values[parameter_name] = _parse_setting(
+            text, parameter_name, value_text, measure, flag
+        )
+    missing_names = [
         name
         for name, parameter in parameters.items()
-        if parameter.default is None and name not in values
+        if parameter.default is None and name not in parameter_values
     ]
-    if missing:
-        example = ",".join(f"{name}={0.01 if name == 'prevalence' else 1:g}" for name in missing)
-        message = f"{OPTION}{flag}{END} '{text}': {measure.id} needs {' and '.join(missing)}"
+    if missing_names:
+        example = ",".join(
+            f"{name}={0.01 if name == 'prevalence' else 1:g}" for name in missing_names
+        )
+        message = f"{OPTION}{flag}{END} '{text}': {measure.id} needs {' and '.join(missing_names)}"
         raise bad_option(message, f"for example {measure.id}:{example}")
-    return values
+    return parameter_values
 
 
-def _parse_setting(text: str, key: str, value: str, measure: Measure, flag: str) -> Any:
-    """Return the value of a parameter; UsageError if it is out of range."""
-    parameter = parameters_of(measure)[key]
+def _parse_setting(
+    text: str, parameter_name: str, value_text: str, measure: Measure, flag: str
+) -> Any:
+    """Return the value of a parameter; UsageError if it is out of range.
+
+    text: the name of the measure as given, for errors.
+    """
+    parameter = parameters_of(measure)[parameter_name]
     try:
-        numbers = [float(part) for part in (value.split("..") if parameter.pair else [value])]
+        numbers = [
+            float(number_text)
+            for number_text in (value_text.split("..") if parameter.pair else [value_text])
+        ]
     except ValueError:
         example = parameter.default
         example = 0.1 if example is None or isinstance(example, tuple) else example
-        hint = f"for example {measure.id}:{key}={example:g}"
-        raise bad_option(f"{OPTION}{flag}{END} '{text}': '{value}' is not a number", hint) from None
+        hint = f"for example {measure.id}:{parameter_name}={example:g}"
+        raise bad_option(
+            f"{OPTION}{flag}{END} '{text}': '{value_text}' is not a number", hint
+        ) from None
     if parameter.pair:
         low, high = numbers if len(numbers) == 2 else (0.0, numbers[0])
         if len(numbers) > 2 or not (parameter.takes(low) and parameter.takes(high) and low < high):
-            limits = f"{parameter.low:g} to {parameter.high:g}"
-            message = f"{OPTION}{flag}{END} '{text}': {key} is not a range within {limits}"
-            raise bad_option(message, f"{key}: {parameter.words}")
+            range_text = f"{parameter.low:g} to {parameter.high:g}"
+            message = (
+                f"{OPTION}{flag}{END} '{text}': {parameter_name} is not a range within {range_text}"
+            )
+            raise bad_option(message, f"{parameter_name}: {parameter.words}")
         return low, high
     if not parameter.takes(numbers[0]):
-        message = f"{OPTION}{flag}{END} '{text}': {key} is {parameter.range}, not {value}"
-        raise bad_option(message, f"{key}: {parameter.words}")
+        message = (
+            f"{OPTION}{flag}{END} '{text}': {parameter_name} is {parameter.range}, not {value_text}"
+        )
+        raise bad_option(message, f"{parameter_name}: {parameter.words}")
     return int(numbers[0]) if parameter.integer else numbers[0]
 
 
@@ -375,19 +407,19 @@ def parse_multiclass_measures(
     requested = {name: RequestedMeasure(name, CATALOG[name], {}, "default") for name in default}
     for text in names:
         name, _, settings = plain_heading(text).partition(":")
-        folded = name.casefold()
-        if folded == "default":
+        folded_name = name.casefold()
+        if folded_name == "default":
             continue
-        if folded in (*NEEDS, ORDINAL):
-            several = [*_of_set(folded, ordered=ordered)]
+        if folded_name in (*NEEDS, ORDINAL):
+            measures = [*_of_set(folded_name, ordered=ordered)]
         else:
-            several = [_parse_multiclass_measure(text, name, settings, classes)]
-        for measure in several:
+            measures = [_parse_multiclass_measure(text, name, settings, classes)]
+        for measure in measures:
             if measure.measure.ordered and not ordered:
                 message = f"{OPTION}{FLAG}{END}: {measure.measure.id} needs ordered classes"
-                order = guess_class_order(classes)
-                fixes = None if order is None else {"classes": order}
-                order_text = "" if order is None else f": {list_names(order, 5)}"
+                guessed_order = guess_class_order(classes)
+                fixes = None if guessed_order is None else {"classes": guessed_order}
+                order_text = "" if guessed_order is None else f": {list_names(guessed_order, 5)}"
                 hint = f"repeat {OPTION}--classes{END} for each class, lowest first{order_text}"
                 raise UsageError.new(message, "needs-order", file, hint=hint, fixes=fixes)
             if measure.by == "name" or measure.name not in requested:
@@ -397,18 +429,24 @@ def parse_multiclass_measures(
 
 def guess_class_order(classes: Sequence[str]) -> tuple[str, ...] | None:
     """Return the order of few numbered or graded classes, lowest first; else None."""
-    places = {word: place for place, words in enumerate(GRADES) for word in words.split()}
-    plain = {name: sub(r"[ -]", "_", sub(r"^no \w+$", "no", name.casefold())) for name in classes}
-    place = {name: places.get(word, -1) for name, word in plain.items()}
-    levels = {name: fullmatch(LEVELS, word) for name, word in plain.items()}
-    stems = {level[1] for level in levels.values() if level}
-    if len(stems) == 1 and all(levels.values()):
-        place = {name: int(level[2]) for name, level in levels.items() if level}
-    first = int("0" not in place)
-    numbered = (*map(str, range(first, first + len(place))),)
-    if -1 not in place.values() and len({*place.values()}) == len(place):
-        numbered = (*sorted(place, key=place.__getitem__),)
-    return numbered if {*place} == {*numbered} and len(place) <= 7 else None
+    word_grades = {
+        class_word: grade for grade, words in enumerate(GRADES) for class_word in words.split()
+    }
+    class_words = {
+        name: sub(r"[ -]", "_", sub(r"^no \w+$", "no", name.casefold())) for name in classes
+    }
+    class_grades = {
+        name: word_grades.get(class_word, -1) for name, class_word in class_words.items()
+    }
+    levels = {name: fullmatch(LEVELS, class_word) for name, class_word in class_words.items()}
+    level_stems = {level[1] for level in levels.values() if level}
+    if len(level_stems) == 1 and all(levels.values()):
+        class_grades = {name: int(level[2]) for name, level in levels.items() if level}
+    first_number = int("0" not in class_grades)
+    class_order = (*map(str, range(first_number, first_number + len(class_grades))),)
+    if -1 not in class_grades.values() and len({*class_grades.values()}) == len(class_grades):
+        class_order = (*sorted(class_grades, key=class_grades.__getitem__),)
+    return class_order if {*class_grades} == {*class_order} and len(class_grades) <= 7 else None
 
 
 def check_measure_names(names: Sequence[str], flag: str = FLAG) -> None:
@@ -416,13 +454,13 @@ def check_measure_names(names: Sequence[str], flag: str = FLAG) -> None:
     for name in names:
         try:
             parse_measures((name,), flag)
-        except UsageError as error:
+        except UsageError as two_class_error:
             try:
                 parse_multiclass_measures((name,), (), ordered=True)
-            except UsageError as other:
+            except UsageError as multiclass_error:
                 measure = find_measure(name.partition(":")[0])
-                of_more = measure is not None and measure.compute is None
-                raise (other if of_more else error) from None
+                is_multiclass = measure is not None and measure.compute is None
+                raise (multiclass_error if is_multiclass else two_class_error) from None
 
 
 def _of_set(name: str, *, ordered: bool) -> Iterator[RequestedMeasure]:
@@ -430,8 +468,8 @@ def _of_set(name: str, *, ordered: bool) -> Iterator[RequestedMeasure]:
     for measure in CATALOG.values():
         needs = measure.needs if measure.needs != "classes" else "confusion"
         is_in_set = measure.ordered if name == ORDINAL else needs in NEEDS[name]
-        plain = _is_computable(measure) and measure.twin is None and not measure.takes
-        if is_in_set and plain and (ordered or name == ORDINAL or not measure.ordered):
+        is_plain = _is_computable(measure) and measure.twin is None and not measure.takes
+        if is_in_set and is_plain and (ordered or name == ORDINAL or not measure.ordered):
             yield RequestedMeasure(measure.id, measure, {}, "set")
 
 
@@ -443,20 +481,25 @@ def _is_computable(measure: Measure) -> bool:
 def _parse_multiclass_measure(
     text: str, name: str, settings: str, classes: Sequence[str]
 ) -> RequestedMeasure:
+    """Return the requested measure of more than two classes; text: NAME:SETTINGS as given."""
     stem = find_measure(macro_stem(normalize_name(name)) or "")
     if find_measure(name) is None and stem is not None and stem.classes is not None:
         name = stem.id
     refuse_measure(name)
     measure = find_measure_by_name(name)
     if measure is None or measure.classes is None or not _is_computable(measure):
-        ids = [candidate.id for candidate in CATALOG.values() if _is_computable(candidate)]
-        available = AvailableMeasures("report", ids, SETS)
+        available_ids = [
+            candidate.id for candidate in CATALOG.values() if _is_computable(candidate)
+        ]
+        available = AvailableMeasures("report", available_ids, SETS)
         error = unknown_measure_error(measure, text, available, "more than two classes")
         if measure is not None and is_two_class_measure(measure) and classes:
             error.hint = None
             error.readings = tuple(
-                OfferedReading(f"{quote_name(label)} against the rest", {"positive": label})
-                for label in reversed(classes[-MOST_OFFERED:])
+                OfferedReading(
+                    f"{quote_name(class_name)} against the rest", {"positive": class_name}
+                )
+                for class_name in reversed(classes[-MOST_OFFERED:])
             )
         raise error
     parameters = parse_measure_settings(text, settings, measure)

@@ -60,10 +60,10 @@ class Runs:
         if predictions.evaluated.settled.columns.id is None:
             text = f"means over runs have no confidence interval; add {OPTION}--id COLUMN{END}"
             return cls(names, unknown=text)
-        distinct, sizes = predictions.evaluated.runs_of_rows()
-        size = float(np.mean(sizes))
-        kind = REPEATS if size > distinct / 2 else FOLDS
-        return cls(names, kind, distinct, 1 - size / distinct, sum(sizes) / distinct)
+        row_count, run_sizes = predictions.evaluated.runs_of_rows()
+        mean_size = float(np.mean(run_sizes))
+        kind = REPEATS if mean_size > row_count / 2 else FOLDS
+        return cls(names, kind, row_count, 1 - mean_size / row_count, sum(run_sizes) / row_count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +78,21 @@ class RunMean:
     method: str
 
 
-def run_means(values: RunValues, runs: Runs, level: float | None) -> list[RunMean]:
+def run_means(run_values: RunValues, runs: Runs, level: float | None) -> list[RunMean]:
     """Return the mean over runs of every measure and model."""
     means = list[RunMean]()
-    for (metric, model), by_run in values.items():
+    for (metric, model), by_run in run_values.items():
         measure = CATALOG[metric.partition(":")[0]]
         estimates = [estimate for estimate in by_run.values() if estimate.value is not None]
         mean, sd, low, high, method = mean_over_runs(estimates, runs, level)
-        value = Estimate(
+        mean_estimate = Estimate(
             None, reason=next((estimate.reason for estimate in by_run.values()), "too_few_rows")
         )
         if estimates:
-            value = estimate_or_none(mean, max(low, measure.low), min(high, measure.high))
-        means.append(RunMean(metric, model, len(estimates), value, number_or_none(sd), method))
+            mean_estimate = estimate_or_none(mean, max(low, measure.low), min(high, measure.high))
+        means.append(
+            RunMean(metric, model, len(estimates), mean_estimate, number_or_none(sd), method)
+        )
     return means
 
 
@@ -99,8 +101,8 @@ def mean_over_runs(
 ) -> tuple[float, float, float, float, str]:
     """Return the mean over runs, the SD between them, limits of the mean and the method.
 
-    estimates: of runs, with limits by the rows. folds:
-    variance (1/J + n_test / n_train) S², J - 1 degrees of freedom; n_test: rows of a run on
+    estimates: of J runs with SD S, with limits by the rows.
+    folds: variance (1/J + n_test / n_train) S², J - 1 degrees of freedom; n_test: rows of a run on
     average, n_train the other rows of all: of K folds 1/J + 1/(K - 1). repeats: square-and-add of t
     S / sqrt(J) and of the mean distance of a run's limits from its value; so too folds with S = 0.
     No limits where those of a run are unknown.
@@ -115,16 +117,18 @@ def mean_over_runs(
         return mean, sd, nan, nan, NONE
     t = float(student_quantile(j - 1, level=level))
     if runs.kind == FOLDS and np.ptp(values):
-        reach = t * sd * sqrt(1 / j + (1 - runs.train) / runs.train)
-        return mean, sd, mean - reach, mean + reach, "corrected t (Nadeau-Bengio)"
+        half_width = t * sd * sqrt(1 / j + (1 - runs.train) / runs.train)
+        return mean, sd, mean - half_width, mean + half_width, "corrected t (Nadeau-Bengio)"
     between_runs = t * sd / sqrt(j)
     mean_limits = np.array(
         [(estimate.low, estimate.high) for estimate in estimates], np.float64
     ).mean(axis=0)  # None is NaN
-    below, above = (hypot(between_runs, abs(float(end) - mean)) for end in mean_limits)
-    if isnan(below + above) or not below + above:
+    distance_below, distance_above = (
+        hypot(between_runs, abs(float(limit) - mean)) for limit in mean_limits
+    )
+    if isnan(distance_below + distance_above) or not distance_below + distance_above:
         return mean, sd, nan, nan, NONE
-    return mean, sd, mean - below, mean + above, "runs and rows, square-and-add"
+    return mean, sd, mean - distance_below, mean + distance_above, "runs and rows, square-and-add"
 
 
 def row_differences(rows: Sequence[Row], prefix: str) -> RowDifferences:
@@ -142,7 +146,7 @@ def row_differences(rows: Sequence[Row], prefix: str) -> RowDifferences:
 
 
 def run_comparisons(
-    values: RunValues,
+    run_values: RunValues,
     models: Sequence[str],
     runs: Runs,
     reference: str,
@@ -151,21 +155,39 @@ def run_comparisons(
     level: float,
     seed: int,
 ) -> Iterator[Row]:
-    """Yield mean differences over runs, adjusted for all pairs; by_rows: of runs, with limits."""
+    """Yield mean differences over runs, adjusted for all pairs of models.
+
+    by_rows: the differences within runs, with limits.
+    """
     pairs = family_pairs(reference, models)
-    for metric in dict.fromkeys(metric for metric, _ in values):
-        differences = [
-            _mean_difference(metric, (models[i], models[j]), values, by_rows, runs, level)
-            for i, j in pairs
+    for measure_id in dict.fromkeys(measure_id for measure_id, _ in run_values):
+        mean_differences = [
+            _mean_difference(
+                measure_id,
+                (models[model_index], models[reference_index]),
+                run_values,
+                by_rows,
+                runs,
+                level,
+            )
+            for model_index, reference_index in pairs
         ]
-        changes = [difference.change for difference in differences]
-        rng = random_stream(seed, f"runs\0{metric}")
+        changes = [mean_difference.change for mean_difference in mean_differences]
+        rng = random_stream(seed, f"runs\0{measure_id}")
         adjusted_changes = _adjust_changes(
-            changes, pairs, len(models), span=_measure_span(metric), level=level, rng=rng
+            changes, pairs, len(models), span=_measure_span(measure_id), level=level, rng=rng
         )
-        for (i, j), change, difference in zip(pairs, adjusted_changes, differences, strict=True):
+        for (model_index, reference_index), change, mean_difference in zip(
+            pairs, adjusted_changes, mean_differences, strict=True
+        ):
             yield comparison_row(
-                "run", metric, models[i], models[j], change, level, method=difference.method
+                "run",
+                measure_id,
+                models[model_index],
+                models[reference_index],
+                change,
+                level,
+                method=mean_difference.method,
             )
 
 
@@ -180,47 +202,56 @@ class MeanDifference:
 def _mean_difference(
     metric: str,
     models: tuple[str, str],
-    values: RunValues,
+    run_values: RunValues,
     by_rows: RowDifferences,
     runs: Runs,
     level: float,
 ) -> MeanDifference:
     """Return the mean difference of a model from a reference over the runs that have both."""
     model, reference = models
-    pairs = _paired_values(values.get((metric, model), {}), values.get((metric, reference), {}))
+    value_pairs = _paired_values(
+        run_values.get((metric, model), {}), run_values.get((metric, reference), {})
+    )
     differences = [
-        replace(by_rows.get((metric, model, reference, run), Estimate(None)), value=new - old)
-        for run, (new, old) in pairs.items()
+        replace(
+            by_rows.get((metric, model, reference, run), Estimate(None)),
+            value=new_value - reference_value,
+        )
+        for run, (new_value, reference_value) in value_pairs.items()
     ]
     mean, _, low, high, method = mean_over_runs(differences, runs, level)
-    p = float(p_from_limits(mean, low, high, len(pairs) - 1, level=level))
-    if runs.kind is not None and len(pairs) > 1 and not any(d.value for d in differences):
-        p = 1.0
+    p = float(p_from_limits(mean, low, high, len(value_pairs) - 1, level=level))
+    if (
+        runs.kind is not None
+        and len(value_pairs) > 1
+        and not any(difference.value for difference in differences)
+    ):
+        p = 1.0  # the models are equal in every run
     span = _measure_span(metric)
-    reason = None if pairs else "too_few_rows"
-    limited = estimate_or_none(mean, max(low, -span), min(high, span), reason)
+    reason = None if value_pairs else "too_few_rows"
+    difference_estimate = estimate_or_none(mean, max(low, -span), min(high, span), reason)
     change = Change(
-        _mean_of_runs([old for _, old in pairs.values()]),
-        _mean_of_runs([new for new, _ in pairs.values()]),
-        limited,
+        _mean_of_runs([reference_value for _, reference_value in value_pairs.values()]),
+        _mean_of_runs([new_value for new_value, _ in value_pairs.values()]),
+        difference_estimate,
         number_or_none(p),
-        rows=len(pairs),
+        rows=len(value_pairs),
         paired=True,
     )
     return MeanDifference(change, method)
 
 
 def _paired_values(
-    first: Mapping[str, Estimate], second: Mapping[str, Estimate]
+    by_run: Mapping[str, Estimate], reference_by_run: Mapping[str, Estimate]
 ) -> dict[str, tuple[float, float]]:
     """Return the values of two models in the runs in which both have one."""
-    pairs: dict[str, tuple[float, float]] = {}
-    for run, estimate in first.items():
+    value_pairs: dict[str, tuple[float, float]] = {}
+    for run, estimate in by_run.items():
         value = estimate.value
-        reference_value = second[run].value if run in second else None
+        reference_value = reference_by_run[run].value if run in reference_by_run else None
         if value is not None and reference_value is not None:
-            pairs[run] = (value, reference_value)
-    return pairs
+            value_pairs[run] = (value, reference_value)
+    return value_pairs
 
 
 def _mean_of_runs(values: Sequence[float]) -> Estimate:
@@ -239,27 +270,31 @@ def _measure_span(metric: str) -> float:
 def _adjust_changes(
     changes: Sequence[Change],
     pairs: Sequence[tuple[int, int]],
-    models: int,
+    model_count: int,
     *,
     span: float,
     level: float,
     rng: np.random.Generator,
 ) -> list[Change]:
     """Return the changes of pairs of models with adjusted p-values and simultaneous limits."""
-    tested = [k for k, change in enumerate(changes) if change.p is not None]
-    first, second = np.array([pairs[k] for k in tested], np.int64).reshape(-1, 2).T
-    p_values = np.array([changes[k].p for k in tested], np.float64)
-    adjusted, each_level = joint_maximum_p_values(
-        p_values, first, second, np.eye(models), level=level, rng=rng
+    tested_indices = [
+        pair_index for pair_index, change in enumerate(changes) if change.p is not None
+    ]
+    model_indices, reference_indices = (
+        np.array([pairs[pair_index] for pair_index in tested_indices], np.int64).reshape(-1, 2).T
     )
-    adjusted_p = dict(zip(tested, adjusted.tolist(), strict=True))
+    p_values = np.array([changes[pair_index].p for pair_index in tested_indices], np.float64)
+    adjusted, each_level = joint_maximum_p_values(
+        p_values, model_indices, reference_indices, np.eye(model_count), level=level, rng=rng
+    )
+    adjusted_p = dict(zip(tested_indices, adjusted.tolist(), strict=True))
     return [
         replace(
             change,
-            adjusted=adjusted_p.get(k),
+            adjusted=adjusted_p.get(pair_index),
             simultaneous=_widen_limits(change, each_level, span=span, level=level),
         )
-        for k, change in enumerate(changes)
+        for pair_index, change in enumerate(changes)
     ]
 
 
@@ -270,17 +305,19 @@ def _widen_limits(change: Change, each_level: float, *, span: float, level: floa
     if value is None or low is None or high is None:
         return difference
     df = max((change.rows or 1) - 1, 1)
-    joint, single = (float(student_quantile(df, level=p)) for p in (each_level, level))
-    widening = joint / single
+    joint_quantile, single_quantile = (
+        float(student_quantile(df, level=confidence)) for confidence in (each_level, level)
+    )
+    widening = joint_quantile / single_quantile
     low = value + (low - value) * widening
     high = value + (high - value) * widening
     return replace(difference, low=max(low, -span), high=min(high, span))
 
 
 def run_ties(
-    lead: str,
+    lead_measure: str,
     means: Sequence[RunMean],
-    values: RunValues,
+    run_values: RunValues,
     models: Sequence[str],
     runs: Runs,
     *,
@@ -289,34 +326,34 @@ def run_ties(
 ) -> dict[str, bool]:
     """Return which models are tied with the best mean, adjusted for pairs; empty without tests."""
     known_means = {
-        mean.model: value
-        for mean in means
-        if mean.metric == lead and (value := mean.mean.value) is not None
+        run_mean.model: value
+        for run_mean in means
+        if run_mean.metric == lead_measure and (value := run_mean.mean.value) is not None
     }
     if len(known_means) < 2:
         return {}
-    best = max(known_means, key=lambda model: CATALOG[lead].sign * known_means[model])
-    lead_values = {key: of_runs for key, of_runs in values.items() if key[0] == lead}
-    rows = run_comparisons(lead_values, models, runs, ALL_PAIRS, {}, level=level, seed=seed)
-    tied = {best: True}
-    for row in rows:
+    best_model = max(known_means, key=lambda model: CATALOG[lead_measure].sign * known_means[model])
+    lead_values = {key: by_run for key, by_run in run_values.items() if key[0] == lead_measure}
+    comparisons = run_comparisons(lead_values, models, runs, ALL_PAIRS, {}, level=level, seed=seed)
+    tied = {best_model: True}
+    for row in comparisons:
         pair = {row["model"], cell_text(row["reference"])}
-        if best in pair and row["p"] is not None:
-            tied |= dict.fromkeys(pair - {best}, row["verdict"] not in (BETTER, WORSE))
+        if best_model in pair and row["p"] is not None:
+            tied |= dict.fromkeys(pair - {best_model}, row["verdict"] not in (BETTER, WORSE))
     return tied if len(tied) == len(known_means) else {}
 
 
 def run_answers(
-    lead: str,
+    lead_measure: str,
     means: Sequence[RunMean],
-    compared: Sequence[Row],
+    comparisons: Sequence[Row],
     runs: Runs,
     level: float | None,
     tied: Mapping[str, bool],
 ) -> Iterator[Answer]:
     """Yield sentences on the best mean and models significantly different; tied: see `run_ties`."""
-    measure = CATALOG[lead]
-    lead_means = [mean for mean in means if mean.metric == lead]
+    measure = CATALOG[lead_measure]
+    lead_means = [mean for mean in means if mean.metric == lead_measure]
     ranked = sorted(
         (mean for mean in lead_means if mean.mean.value is not None),
         key=lambda mean: -measure.sign * (mean.mean.value or 0.0),
@@ -324,86 +361,107 @@ def run_answers(
     if not ranked:
         yield Answer("no-position", f"{measure.title} is undefined in every run.")
         return
-    first = ranked[0]
-    best_mean = first.mean
-    models = [mean.model for mean in ranked if mean.mean.value == best_mean.value]
-    best = (
-        "has a"
-        if len(lead_means) == 1
-        else "has the highest"
-        if len(models) == 1
-        else ("have the highest")
-    )
-    size = formatting.with_interval(
+    best_run_mean = ranked[0]
+    best_mean = best_run_mean.mean
+    best_models = [mean.model for mean in ranked if mean.mean.value == best_mean.value]
+    verb_phrase = "has the highest" if len(best_models) == 1 else "have the highest"
+    if len(lead_means) == 1:
+        verb_phrase = "has a"
+    value_text = formatting.with_interval(
         best_mean.value or 0.0, best_mean.low, best_mean.high, level or 0.95
     )
-    deviation = "" if first.sd is None else f", SD {formatting.format_number(first.sd)}"
-    runs_text = formatting.format_count(first.runs, "run")
-    text = f"{formatting.join_names(models)} {best} mean {measure.title} over {runs_text}: {size}"
-    order = [mean.model for mean in ranked if mean.model in tied and mean.model not in models]
-    worse = [name for name in order if not tied[name]]
-    ties = formatting.describe_ties([name for name in order if tied[name]], worse)
-    text = f"{text}{deviation}. {ties}".rstrip()
-    yield Answer("best", text, tuple(models), lead, best_mean.value, best_mean.low, best_mean.high)
-    yield from _run_differences_answer(lead, compared, runs)
+    deviation = (
+        "" if best_run_mean.sd is None else f", SD {formatting.format_number(best_run_mean.sd)}"
+    )
+    runs_text = formatting.format_count(best_run_mean.runs, "run")
+    sentence = f"{formatting.join_names(best_models)} {verb_phrase} mean {measure.title} over "
+    sentence += f"{runs_text}: {value_text}"
+    other_models = [
+        mean.model for mean in ranked if mean.model in tied and mean.model not in best_models
+    ]
+    worse_models = [model for model in other_models if not tied[model]]
+    tied_models = [model for model in other_models if tied[model]]
+    ties_text = formatting.describe_ties(tied_models, worse_models)
+    sentence = f"{sentence}{deviation}. {ties_text}".rstrip()
+    yield Answer(
+        "best",
+        sentence,
+        tuple(best_models),
+        lead_measure,
+        best_mean.value,
+        best_mean.low,
+        best_mean.high,
+    )
+    yield from _run_differences_answer(lead_measure, comparisons, runs)
     if level is None or best_mean.low is None:
         return
-    text = "Every row is in one run" if runs.runs_of_row == 1 else "Runs share some rows"
-    text += ": intervals use the Nadeau-Bengio correction for cross-validation."
+    sentence = "Every row is in one run" if runs.runs_of_row == 1 else "Runs share some rows"
+    sentence += ": intervals use the Nadeau-Bengio correction for cross-validation."
     if runs.kind == REPEATS:
-        text = f"All {len(runs.names):,} runs have the same {runs.rows:,.0f} rows"
+        sentence = f"All {len(runs.names):,} runs have the same {runs.rows:,.0f} rows"
         if runs.runs_of_row < len(runs.names):
-            text = f"Runs share most of their {runs.rows:,.0f} rows"
-        text += ": intervals include the variance between runs and between rows."
-    yield Answer("runs", text)
+            sentence = f"Runs share most of their {runs.rows:,.0f} rows"
+        sentence += ": intervals include the variance between runs and between rows."
+    yield Answer("runs", sentence)
 
 
-def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answer]:
+def _run_differences_answer(
+    lead_measure: str, comparisons: Sequence[Row], runs: Runs
+) -> Iterator[Answer]:
     """Yield the sentence on models significantly better or worse over runs."""
-    rows = [row for row in compared if row["measure"] == lead]
+    rows = [row for row in comparisons if row["measure"] == lead_measure]
     if not rows:
         return
-    title = CATALOG[lead].title
-    tests = formatting.format_count(len(rows), "test")
+    title = CATALOG[lead_measure].title
+    tests_text = formatting.format_count(len(rows), "test")
     if all(row["p"] is None for row in rows):
-        text = f"No significance test of mean {title} over runs is possible"
-        text += f": {COUNTS}" * runs.unknown.startswith(COUNTS)
+        sentence = f"No significance test of mean {title} over runs is possible"
+        sentence += f": {COUNTS}" if runs.unknown.startswith(COUNTS) else ""
         if runs.kind == REPEATS and len({row["reference"] for row in rows}) > 1:
-            text += f": add {OPTION}--reference MODEL{END} to compare with one model"
-        yield Answer("compared", f"{text}.", (), lead)
+            sentence += f": add {OPTION}--reference MODEL{END} to compare with one model"
+        yield Answer("compared", f"{sentence}.", (), lead_measure)
         return
-    kinds = {kind: [row for row in rows if row["verdict"] == kind] for kind in (BETTER, WORSE)}
-    differing = [*kinds[BETTER], *kinds[WORSE]]
-    rule = f" ({tests}, adjusted together)" * (len(rows) > 1)
+    rows_by_verdict = {
+        verdict: [row for row in rows if row["verdict"] == verdict] for verdict in (BETTER, WORSE)
+    }
+    significant_rows = [*rows_by_verdict[BETTER], *rows_by_verdict[WORSE]]
+    tests_clause = f" ({tests_text}, adjusted together)" if len(rows) > 1 else ""
     if len({row["reference"] for row in rows}) > 1:
-        pairs = [(row["model"], cell_text(row["reference"])) for row in differing]
-        text = f"{len(differing):,} of {formatting.format_count(len(rows), 'pair')} of models "
-        text += f"differ{'s' * (len(differing) == 1)} significantly in mean {title} over runs{rule}"
+        significant_pairs = [
+            (row["model"], cell_text(row["reference"])) for row in significant_rows
+        ]
+        sentence = (
+            f"{len(significant_rows):,} of {formatting.format_count(len(rows), 'pair')} of models "
+        )
+        verb = "differs" if len(significant_rows) == 1 else "differ"
+        sentence += f"{verb} significantly in mean {title} over runs{tests_clause}"
         shown_pairs = [  # the better one first
             " above ".join(
                 map(formatting.quote_if_ambiguous, pair if row["verdict"] == BETTER else pair[::-1])
             )
-            for row, pair in zip(differing[:MAX_LISTED], pairs, strict=False)
+            for row, pair in zip(significant_rows[:MAX_LISTED], significant_pairs, strict=False)
         ]
-        text += f": {', '.join(shown_pairs)}" if shown_pairs else ""
-        further = len(pairs) - len(shown_pairs)
-        text += f" and {further:,} more" if further else ""
-        yield Answer("compared", f"{text}.", (), lead)
+        sentence += f": {', '.join(shown_pairs)}" if shown_pairs else ""
+        unlisted_count = len(significant_pairs) - len(shown_pairs)
+        sentence += f" and {unlisted_count:,} more" if unlisted_count else ""
+        yield Answer("compared", f"{sentence}.", (), lead_measure)
         return
     reference = formatting.quote_if_ambiguous(str(rows[0]["reference"]))
     findings = [
-        f"{formatting.join_names([str(row['model']) for row in kind_rows])} "
-        f"{'is' if len(kind_rows) == 1 else 'are'} significantly {kind} than {reference}"
-        for kind, kind_rows in kinds.items()
-        if kind_rows
+        f"{formatting.join_names([str(row['model']) for row in verdict_rows])} "
+        f"{'is' if len(verdict_rows) == 1 else 'are'} significantly {verdict} than {reference}"
+        for verdict, verdict_rows in rows_by_verdict.items()
+        if verdict_rows
     ]
     finding = " and ".join(findings) or f"no model is significantly different from {reference}"
-    text = f"By mean {title} over runs, {finding}{rule}."
-    yield Answer("compared", text, tuple(row["model"] for row in differing), lead)
+    sentence = f"By mean {title} over runs, {finding}{tests_clause}."
+    yield Answer(
+        "compared", sentence, tuple(row["model"] for row in significant_rows), lead_measure
+    )
 
 
 def run_notes(
-    lead: str, values: RunValues, runs: Runs, cluster: str | None, level: float | None
+    lead_measure: str, run_values: RunValues, runs: Runs, cluster: str | None, level: float | None
 ) -> Iterator[ResultNote]:
     """Yield warnings on missing intervals, their assumptions, and runs that means exclude."""
     if len(runs.names) == 1:
@@ -411,17 +469,20 @@ def run_notes(
         yield ResultNote("runs-dependent", text)
     elif runs.kind is None and level is not None:
         yield ResultNote("runs-dependent", runs.unknown)
-    left = {
+    excluded_runs = {
         run
-        for (metric, _), by_run in values.items()
-        if metric == lead
+        for (metric, _), by_run in run_values.items()
+        if metric == lead_measure
         for run in runs.names
         if run not in by_run or by_run[run].value is None
     }
-    if left:
-        text = f"{CATALOG[lead].title} is undefined in, and its means exclude, run"
-        names = formatting.join_words([run for run in runs.names if run in left], most=MAX_LISTED)
-        yield ResultNote("runs-left-out", f"{text}{'s' * (len(left) > 1)} {names}")
+    if excluded_runs:
+        text = f"{CATALOG[lead_measure].title} is undefined in, and its means exclude, run"
+        runs_text = formatting.join_words(
+            [run for run in runs.names if run in excluded_runs], most=MAX_LISTED
+        )
+        plural = "s" if len(excluded_runs) > 1 else ""
+        yield ResultNote("runs-left-out", f"{text}{plural} {runs_text}")
     if runs.kind == FOLDS and cluster is not None and level is not None:
         text = f"intervals over runs assume independent runs, even if they share '{cluster}'"
         yield ResultNote("runs-dependent", text)

@@ -61,26 +61,32 @@ PROBABILITIES = "not_probabilities"
 
 
 def estimate_score_measure(
-    measure: Measure, counts: ScoreCounts, settings: IntervalSettings, name: str
+    measure: Measure, counts: ScoreCounts, settings: IntervalSettings, stream_name: str
 ) -> MeasureEstimate:
     """Return a measure of scores, with limits by the requested or the default method."""
     if counts.buckets is not None:
-        return _estimate_in_buckets(measure, counts, counts.buckets, settings, name)
-    x = counts.scores
-    if measure.needs == "probabilities" and len(x) and not (x[0] >= 0 and x[-1] <= 1):
+        return _estimate_in_buckets(measure, counts, counts.buckets, settings, stream_name)
+    scores = counts.scores
+    if (
+        measure.needs == "probabilities"
+        and len(scores)
+        and not (scores[0] >= 0 and scores[-1] <= 1)
+    ):
         return MeasureEstimate.undefined(PROBABILITIES)
-    value = float(measure.function(x, counts.positives, counts.negatives))
-    totals = (counts.positives.sum(), counts.negatives.sum())
+    value = float(measure.function(scores, counts.positives, counts.negatives))
+    class_totals = (counts.positives.sum(), counts.negatives.sum())
     if isnan(value):
-        classes = Confusion(totals[0].item(), totals[1].item(), 0, 0)
-        return MeasureEstimate.undefined(undefined_reason(measure.undefined, classes))
+        positives, negatives = class_totals
+        # why a measure of scores is undefined depends on the class totals only
+        confusion = Confusion(tp=positives.item(), fp=negatives.item(), fn=0, tn=0)
+        return MeasureEstimate.undefined(undefined_reason(measure.undefined, confusion))
     if measure.interval == "delong":
-        return _estimate_area(measure, counts, value, settings, name)
+        return _estimate_area(measure, counts, value, settings, stream_name)
     covariance = _score_covariance(measure, counts)
     error = nan if covariance is None else float(covariance.errors[0])
     if settings.level is None or not measure.has_interval:
         return MeasureEstimate(make_estimate(value), error, NONE)
-    if measure.id == "oe_ratio" and covariance is not None and 0 in totals:
+    if measure.id == "oe_ratio" and covariance is not None and 0 in class_totals:
         return _ratio_of_one_class(measure, counts, value, covariance.size, settings.level)
     if settings.method != "bootstrap" and measure.id in OF_TWO_COUNTS:
         return _estimate_of_counts(measure, counts, value, error, settings.level)
@@ -89,18 +95,22 @@ def estimate_score_measure(
     if measure.id == "aurc" and isinstance(counts.clusters, RowWeights):
         # each distinct score is one coverage, whatever its weight
         return MeasureEstimate(Estimate(value, reason="fractional_weights"), error, NONE)
-    (low, high), method = _bootstrap_limits(measure, counts, settings, name)
+    (low, high), method = _bootstrap_limits(measure, counts, settings, stream_name)
     return MeasureEstimate(make_estimate(value, low, high), error, method)
 
 
 def _estimate_area(
-    measure: Measure, counts: ScoreCounts, value: float, settings: IntervalSettings, name: str
+    measure: Measure,
+    counts: ScoreCounts,
+    value: float,
+    settings: IntervalSettings,
+    stream_name: str,
 ) -> MeasureEstimate:
     """Return the AUC, or a linear function of it, with limits by DeLong or the bootstrap."""
     area = score_auc_interval(counts, settings.level or 0.95)
     estimate = delong_estimate(measure, area, value, settings.level)
     if settings.level is not None and settings.method == "bootstrap":
-        (low, high), method = _bootstrap_limits(measure, counts, settings, name)
+        (low, high), method = _bootstrap_limits(measure, counts, settings, stream_name)
         if not isnan(low):
             return MeasureEstimate(make_estimate(value, low, high), estimate.error, method)
     return estimate
@@ -118,9 +128,9 @@ def _estimate_of_counts(
     if measure.id == "net_benefit_standardised":
         (estimate,) = standardised_estimates(tables, t, level)
     else:
-        none = np.zeros(1)
-        hundred = np.full(1, 100.0)
-        contributions = (none, none, hundred, hundred * (1 - t) / t)
+        zero = np.zeros(1)
+        per_hundred = np.full(1, 100.0)
+        contributions = (zero, zero, per_hundred, per_hundred * (1 - t) / t)
         (estimate,) = net_benefit_estimates(tables, contributions, level)
     method = NONE
     if estimate.low is not None:
@@ -132,17 +142,19 @@ def _score_covariance(measure: Measure, counts: ScoreCounts) -> CovarianceEstima
     """Return the variance of a measure by its influence values; None if it has none."""
     if measure.influence is None:
         return None
-    rows = (counts.positives, counts.negatives)
-    fewest = float(min(rows[0].sum(), rows[1].sum()))
+    class_counts = (counts.positives, counts.negatives)
+    smaller_size = float(min(counts.positives.sum(), counts.negatives.sum()))
     if counts.clusters is not None:
-        fewest = smaller_class_size(np.concatenate(rows), counts.clusters)
-    influence = measure.influence(counts.scores, *rows)
-    estimate = influence_covariance(influence, rows, fewest=fewest, clusters=counts.clusters)
-    if measure.id == "pr_auc" and isinstance(counts.clusters, RowWeights) and fewest > 1:
+        smaller_size = smaller_class_size(np.concatenate(class_counts), counts.clusters)
+    influence = measure.influence(counts.scores, *class_counts)
+    estimate = influence_covariance(
+        influence, class_counts, fewest=smaller_size, clusters=counts.clusters
+    )
+    if measure.id == "pr_auc" and isinstance(counts.clusters, RowWeights) and smaller_size > 1:
         # the curve bends at each positive: the error is that of residuals over 1 - 1 / m (HC3),
         # times the small-sample factor sqrt(m / (m - 1)), of m effective positives
-        wider = (fewest / (fewest - 1)) ** 3
-        return replace(estimate, covariance=estimate.covariance * wider)
+        variance_factor = (smaller_size / (smaller_size - 1)) ** 3
+        return replace(estimate, covariance=estimate.covariance * variance_factor)
     return estimate
 
 
@@ -150,35 +162,47 @@ def _ratio_of_one_class(
     measure: Measure, counts: ScoreCounts, value: float, size: float, level: float
 ) -> MeasureEstimate:
     """Return the O:E ratio of rows of one class, with the exact limits of 0 of `size` rows."""
-    n = counts.positives + counts.negatives
-    share = tail_probability(level) ** (1 / size)
-    most = float(measure.function(counts.scores, n, np.zeros_like(n)))
-    interval = (share * most, value) if value else (value, (1 - share) * most)
+    row_counts = counts.positives + counts.negatives
+    exact_share = tail_probability(level) ** (1 / size)
+    largest_ratio = float(measure.function(counts.scores, row_counts, np.zeros_like(row_counts)))
+    interval = (
+        (exact_share * largest_ratio, value)
+        if value
+        else (value, (1 - exact_share) * largest_ratio)
+    )
     return MeasureEstimate(make_estimate(value, *interval), nan, "exact limits of 0 of n")
 
 
 def _estimate_in_buckets(
-    measure: Measure, counts: ScoreCounts, buckets: Buckets, settings: IntervalSettings, name: str
+    measure: Measure,
+    counts: ScoreCounts,
+    buckets: Buckets,
+    settings: IntervalSettings,
+    stream_name: str,
 ) -> MeasureEstimate:
     """Return a measure of scores that are estimated by bucket, with its bound and safe limits.
 
     Limits of the bootstrap are left out: those of the rows would depend on their order.
     """
     if (buckets.low >= buckets.high).all():  # single scores
-        rows = np.array([counts.positives, counts.negatives])
-        single = ScoreCounts.from_scores(*buckets.points(rows))
-        estimated = estimate_score_measure(measure, single, settings, name)
-        return estimated if estimated.value.value is None else estimated._replace(bound=0.0)
+        class_counts = np.array([counts.positives, counts.negatives])
+        single_scores = ScoreCounts.from_scores(*buckets.points(class_counts))
+        single_estimate = estimate_score_measure(measure, single_scores, settings, stream_name)
+        return (
+            single_estimate
+            if single_estimate.value.value is None
+            else single_estimate._replace(bound=0.0)
+        )
     without_bootstrap = (
         settings if _has_limits_of_influence(measure, settings) else replace(settings, level=None)
     )
-    ranks = measure.needs == "scores" or measure.id in RISING
-    grouped = replace(counts if ranks else counts.probabilities, buckets=None)
+    uses_order = measure.needs == "scores" or measure.id in RISING
+    grouped_scores = replace(counts if uses_order else counts.probabilities, buckets=None)
 
     def estimate(scores: ScoreCounts) -> MeasureEstimate:
-        return estimate_score_measure(measure, scores, without_bootstrap, name)
+        return estimate_score_measure(measure, scores, without_bootstrap, stream_name)
 
-    return with_safe_limits(measure, counts, estimate(grouped), estimate)
+    return with_safe_limits(measure, counts, estimate(grouped_scores), estimate)
 
 
 def with_safe_limits(
@@ -189,20 +213,24 @@ def with_safe_limits(
 ) -> MeasureEstimate:
     """Return an estimate from buckets of scores with its bound, and limits that contain all others.
 
-    estimate: of single scores, of which several arrangements within the buckets are tried. Those of
-    coefficients of a logistic regression have bounds only in narrow buckets, where errors differ
-    by far less than the bounds.
+    estimate: estimates single scores, of which several arrangements within the buckets are tried.
+    Coefficients of a logistic regression have bounds only in narrow buckets, where errors differ by
+    far less than the bounds: for their limits no arrangement is tried.
     """
     if grouped_estimate.value.value is None or counts.buckets is None:
         return grouped_estimate
-    bounded = bounded_value(measure, counts, grouped_estimate.value.value)
-    if bounded is None:
-        hidden = np.isinf(counts.buckets.unit).any()
-        return MeasureEstimate.undefined("hidden_counts" if hidden else "needs_exact_scores")
-    arranged: Sequence[ScoreCounts] = ()
+    value_and_bound = bounded_value(measure, counts, grouped_estimate.value.value)
+    if value_and_bound is None:
+        has_hidden_counts = np.isinf(counts.buckets.unit).any()
+        return MeasureEstimate.undefined(
+            "hidden_counts" if has_hidden_counts else "needs_exact_scores"
+        )
+    arrangements: Sequence[ScoreCounts] = ()
     if grouped_estimate.value.low is not None and measure.id not in LINES:
-        arranged = arranged_scores(counts)
-    return widest_limits([grouped_estimate, *map(estimate, arranged)], measure, *bounded)
+        arrangements = arranged_scores(counts)
+    return widest_limits(
+        [grouped_estimate, *map(estimate, arrangements)], measure, *value_and_bound
+    )
 
 
 def _has_limits_of_influence(measure: Measure, settings: IntervalSettings) -> bool:
@@ -218,7 +246,7 @@ def influence_estimate(
     error = float(covariance.errors[0])
     if level is None:
         return MeasureEstimate(make_estimate(value), error, NONE)
-    limits = confidence_limits(
+    limit_arrays = confidence_limits(
         value,
         error,
         scale=measure.scale,
@@ -227,7 +255,7 @@ def influence_estimate(
         level=level,
         df=covariance.df,
     )
-    low, high = (float(limit[0]) for limit in limits)
+    low, high = (float(limit[0]) for limit in limit_arrays)
     method = NONE if isnan(low) else f"{INFLUENCE}, {measure.scale}"
     return MeasureEstimate(make_estimate(value, low, high), error, method)
 
@@ -236,47 +264,59 @@ def delong_estimate(
     measure: Measure, area: AucInterval, value: float, level: float | None
 ) -> MeasureEstimate:
     """Return the AUC, or a linear function of it, with DeLong limits."""
-    double = measure.low < 0  # gini = 2 AUC - 1
-    error = nan if isnan(area.variance) else (1 + double) * sqrt(max(area.variance, 0.0))
+    is_gini = measure.low < 0  # gini = 2 AUC - 1
+    slope = 2 if is_gini else 1
+    error = nan if isnan(area.variance) else slope * sqrt(max(area.variance, 0.0))
     if level is None:
         return MeasureEstimate(make_estimate(value), error, NONE)
-    low, high = (2 * end - 1 if double else end for end in (area.low, area.high))
+    low, high = (
+        2 * area_limit - 1 if is_gini else area_limit for area_limit in (area.low, area.high)
+    )
     return MeasureEstimate(make_estimate(value, low, high), error, area.method)
 
 
 def _bootstrap_limits(
-    measure: Measure, counts: ScoreCounts, settings: IntervalSettings, name: str
+    measure: Measure, counts: ScoreCounts, settings: IntervalSettings, stream_name: str
 ) -> ResampledLimits:
     """Return bootstrap limits over samples of rows, weights or clusters.
 
     Percentiles; of measures without influence values, where that of few rows is too narrow and too
     near to one side, the outer ones of these and of Student's t (see `_extend_by_t`).
     """
-    m = len(counts.scores)
+    score_count = len(counts.scores)
 
     def function(counts_of_draws: Counts) -> Floats:
-        return measure.function(counts.scores, counts_of_draws[..., :m], counts_of_draws[..., m:])
+        return measure.function(
+            counts.scores, counts_of_draws[..., :score_count], counts_of_draws[..., score_count:]
+        )
 
-    n = np.concatenate([counts.positives, counts.negatives])
-    name = f"{measure.id}\0{name}"
-    fewest = _smaller_group_size(measure, counts, n) if measure.interval == "drawn" else None
+    class_counts = np.concatenate([counts.positives, counts.negatives])
+    stream_name = f"{measure.id}\0{stream_name}"
+    smaller_size = (
+        _smaller_group_size(measure, counts, class_counts) if measure.interval == "drawn" else None
+    )
     (limits,) = resampled_limits(
-        [(measure, function)], n, counts.clusters, settings, name, fewest=fewest
+        [(measure, function)],
+        class_counts,
+        counts.clusters,
+        settings,
+        stream_name,
+        fewest=smaller_size,
     )
     return limits
 
 
-def _smaller_group_size(measure: Measure, counts: ScoreCounts, n: Counts) -> float:
+def _smaller_group_size(measure: Measure, counts: ScoreCounts, class_counts: Counts) -> float:
     """Return the rows or clusters of the smaller class, or of the rarer outcome.
 
     Outcomes are right and wrong predictions of the more probable class, where these alone matter:
     an area under the risk-coverage curve is known as badly as there are few errors.
-    n (2 m,): rows of each kind, positives first.
+    class_counts (2 m,): positives at each score, then negatives.
     """
     if measure.id not in OF_TOP:
-        return smaller_class_size(n, counts.clusters)
+        return smaller_class_size(class_counts, counts.clusters)
     is_predicted = counts.scores >= HALF
-    return smaller_group_size(n, np.append(is_predicted, ~is_predicted), counts.clusters)
+    return smaller_group_size(class_counts, np.append(is_predicted, ~is_predicted), counts.clusters)
 
 
 def _extend_by_t(
@@ -346,22 +386,24 @@ def bootstrap_limits(
     Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 8 and 13.
     """
     assert settings.level is not None
-    m = len(cells.tp)
-    limits = {name: (np.full(m, np.nan), np.full(m, np.nan)) for name in measures}
-    failed = 0
-    for i, model in enumerate(names):
-        positions = np.flatnonzero(models == i)
-        tables = cells.select(positions)
-        resampled = _resample_tables(tables, model, settings, resampler_of(i))
+    limits = {
+        name: (np.full(len(cells.tp), np.nan), np.full(len(cells.tp), np.nan)) for name in measures
+    }
+    most_undefined = 0
+    for model_index, model in enumerate(names):
+        table_indices = np.flatnonzero(models == model_index)
+        tables = cells.select(table_indices)
+        resampled = _resample_tables(tables, model, settings, resampler_of(model_index))
         if resampled is None:
             continue
         for name, measure in measures.items():
-            values = resampled.values(name, measure, tables.sampled)
-            low, high, undefined = percentile_limits(values, level=settings.level)
-            limits[name][0][positions] = low
-            limits[name][1][positions] = high
-            failed = max(failed, int(np.max(undefined)))
-    return limits, failed
+            replicates = resampled.values(name, measure, tables.sampled)
+            low, high, undefined = percentile_limits(replicates, level=settings.level)
+            lower, upper = limits[name]
+            lower[table_indices] = low
+            upper[table_indices] = high
+            most_undefined = max(most_undefined, int(np.max(undefined)))
+    return limits, most_undefined
 
 
 def _resample_tables(
@@ -371,25 +413,31 @@ def _resample_tables(
 
     cells: the same counts in t populations.
     """
-    counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
-    tp, p, fp, n = (int(part[0]) for part in counts)
-    if not (p and n):
+    counts_by_population = (cells.tp, cells.positives, cells.fp, cells.negatives)
+    tp, positives, fp, negatives = (int(cell[0]) for cell in counts_by_population)
+    if not (positives and negatives):
         return None
-    sampled = bool(settings.totals == "random" and cells.sampled.any())
+    has_sampled = bool(settings.totals == "random" and cells.sampled.any())
     rng = random_stream(settings.seed, model)
     if resampler is None:
-        tpr, fpr = resampled_rates(tp, p, fp, n, resamples=settings.resamples, rng=rng)
-        cell = np.array([tp, fp, p - tp, n - fp])
+        tpr, fpr = resampled_rates(
+            tp, positives, fp, negatives, resamples=settings.resamples, rng=rng
+        )
+        cell_counts = np.array([tp, fp, positives - tp, negatives - fp])
         rng = random_stream(settings.seed, f"rows\0{model}")
-        rows: Counts = rng.multinomial(p + n, cell / (p + n), settings.resamples * sampled).T
+        joint_resamples = settings.resamples if has_sampled else 0
+        resampled_cells: Counts = rng.multinomial(
+            positives + negatives, cell_counts / (positives + negatives), joint_resamples
+        ).T
     elif resampler.clusters.size <= 1 or resampler.clusters.too_few:
         return None
     else:
-        rows = resampler.tables(settings.resamples, rng)
-        tpr = divide(rows[0], rows[0] + rows[2])
-        fpr = divide(rows[1], rows[1] + rows[3])
+        resampled_cells = resampler.tables(settings.resamples, rng)
+        # TP / (TP + FN) and FP / (FP + TN)
+        tpr = divide(resampled_cells[0], resampled_cells[0] + resampled_cells[2])
+        fpr = divide(resampled_cells[1], resampled_cells[1] + resampled_cells[3])
     separate = Confusion.from_rates(tpr[:, None], fpr[:, None], cells.ratio)
-    return _ResampledTables(separate, Confusion(*rows) if sampled else None)
+    return _ResampledTables(separate, Confusion(*resampled_cells) if has_sampled else None)
 
 
 MOST_DRAWN = 2**29  # numbers drawn at most; fewer resamples if exceeded
@@ -401,7 +449,7 @@ def resampled_limits(
     n: Counts,
     clusters: Owned | None,
     settings: IntervalSettings,
-    name: str,
+    stream_name: str,
     *,
     numbers: int = 1,
     fewest: float | None = None,
@@ -413,16 +461,18 @@ def resampled_limits(
     is given: rows or clusters of the smaller class, or of the rarer of right and wrong predictions.
 
     n (m,): frequency of each kind of row; numbers: how many numbers a kind has; measures are
-    functions of counts (..., m). Undefined replicates are left out and counted in the method. name:
-    of the random stream.
+    functions of counts (..., m). Undefined replicates are left out and counted in the method.
+    stream_name: of the random stream.
     """
     if settings.level is None or (clusters is not None and clusters.too_few):
         return [((nan, nan), NONE)] * len(measures)
     functions = [function for _, function in measures]
-    values = _bootstrap_values(functions, n, clusters, settings, name, numbers=numbers)
+    draws_by_measure = _bootstrap_values(
+        functions, n, clusters, settings, stream_name, numbers=numbers
+    )
     return [
         _limits_of_draws(measure, function, n, draws, settings, fewest)
-        for (measure, function), draws in zip(measures, values, strict=True)
+        for (measure, function), draws in zip(measures, draws_by_measure, strict=True)
     ]
 
 
@@ -436,11 +486,11 @@ def _limits_of_draws(
 ) -> ResampledLimits:
     """Return the limits of draws (r,) of a measure, and the method: see `resampled_limits`."""
     limits, method = _percentiles(measure, draws, settings)
-    has_t = measure.interval == "drawn" and not isnan(limits[0])
-    if fewest is None or settings.level is None or not has_t:
+    can_extend = measure.interval == "drawn" and not isnan(limits[0])
+    if fewest is None or settings.level is None or not can_extend:
         return limits, method
-    value = float(function(n))
-    limits = _extend_by_t(measure, value, draws, limits, (fewest, settings.level))
+    observed_value = float(function(n))
+    limits = _extend_by_t(measure, observed_value, draws, limits, (fewest, settings.level))
     return limits, f"{method} and t"
 
 
@@ -449,14 +499,14 @@ def _bootstrap_values(
     n: Counts,
     clusters: Owned | None,
     settings: IntervalSettings,
-    name: str,
+    stream_name: str,
     *,
     numbers: int,
 ) -> Floats:
     """Return functions of counts in bootstrap samples, (functions, r): see `resampled_limits`."""
     blocks = [
         np.array([np.atleast_1d(function(counts)) for function in functions])
-        for counts in draw_resamples(n, clusters, settings, name, numbers=numbers)
+        for counts in draw_resamples(n, clusters, settings, stream_name, numbers=numbers)
     ]
     return np.concatenate(blocks, axis=1)
 
@@ -464,28 +514,35 @@ def _bootstrap_values(
 def _percentiles(measure: Measure, draws: Floats, settings: IntervalSettings) -> ResampledLimits:
     """Return the percentile limits of draws (r,) of a measure, NaN if constant, and the method."""
     level = 0.95 if settings.level is None else settings.level
-    low, high, failed = map(float, percentile_limits(draws, level=level))
+    low, high, undefined_count = map(float, percentile_limits(draws, level=level))
     # a value constant over resamples, but for rounding, has unknown limits
     if not low < high or low + 1e-12 * abs(low) >= high:
         return (nan, nan), NONE
     interval = max(low, measure.low), min(high, measure.high)
-    return interval, describe_resampling(len(draws), failed, settings)
+    return interval, describe_resampling(len(draws), undefined_count, settings)
 
 
 def draw_resamples(
-    n: Counts, clusters: Owned | None, settings: IntervalSettings, name: str, *, numbers: int = 1
+    n: Counts,
+    clusters: Owned | None,
+    settings: IntervalSettings,
+    stream_name: str,
+    *,
+    numbers: int = 1,
 ) -> Iterator[Counts]:
     """Return bootstrap frequencies of the kinds of rows, (b, m), by rows, weights or clusters."""
     resamples = max(100, min(settings.resamples, MOST_DRAWN // max(1, len(n) * numbers)))
-    rng = random_stream(settings.seed, f"report\0{name}")
+    rng = random_stream(settings.seed, f"report\0{stream_name}")
     return resample_rows(n, clusters, resamples, rng)
 
 
-def describe_resampling(replicates: int, failed: float, settings: IntervalSettings) -> str:
+def describe_resampling(replicates: int, undefined_count: float, settings: IntervalSettings) -> str:
     """Return the name of the method, with the resamples if fewer, and the undefined ones."""
-    fewer = [f"{replicates:,} resamples"] if replicates < settings.resamples else []
-    lost = [f"undefined in {failed:,.0f} of {replicates:,}"] if failed else []
-    return ", ".join([BOOTSTRAP, *fewer, *lost])
+    resamples_clause = [f"{replicates:,} resamples"] if replicates < settings.resamples else []
+    undefined_clause = (
+        [f"undefined in {undefined_count:,.0f} of {replicates:,}"] if undefined_count else []
+    )
+    return ", ".join([BOOTSTRAP, *resamples_clause, *undefined_clause])
 
 
 def resample_rows(
@@ -504,7 +561,10 @@ def resample_rows(
 
 def score_auc_interval(counts: ScoreCounts, level: float) -> AucInterval:
     """Return the AUC with DeLong's interval, for plain, clustered or weighted rows."""
-    sides, clusters = (counts.positives, counts.negatives), counts.clusters
+    class_counts = (counts.positives, counts.negatives)
+    clusters = counts.clusters
     if clusters is None:
-        return delong_auc(*sides, level=level)
-    return clustered_auc(*sides, clusters, level=level, alone=isinstance(clusters, RowWeights))
+        return delong_auc(*class_counts, level=level)
+    return clustered_auc(
+        *class_counts, clusters, level=level, alone=isinstance(clusters, RowWeights)
+    )

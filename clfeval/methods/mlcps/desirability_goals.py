@@ -20,16 +20,16 @@ from clfeval.records import dataclass, field
 from clfeval.tables.yaml import CODE, read_yaml
 
 
-def read_weights(name: str | os.PathLike[str]) -> dict[str, float]:
+def read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
     """Read a mapping of metrics to weights; UsageError with line and column for anything else."""
-    file = read_yaml(name)
-    if not isinstance(file.value, dict) or not file.value:
+    yaml_file = read_yaml(path)
+    if not isinstance(yaml_file.value, dict) or not yaml_file.value:
         hint = "write one metric per line with its weight, for example f1: 2"
-        raise file.error_at((), "weights must be a mapping of metrics to numbers", hint)
-    checker = EntryChecker(file.place)
+        raise yaml_file.error_at((), "weights must be a mapping of metrics to numbers", hint)
+    checker = EntryChecker(yaml_file.place)
     weights = dict[str, float]()
-    for metric, value in file.value.items():
-        weight = checker.number((metric,), f"the weight of '{metric}'", value, ">= 0")
+    for metric, weight_entry in yaml_file.value.items():
+        weight = checker.number((metric,), f"the weight of '{metric}'", weight_entry, ">= 0")
         weights |= {} if weight is None else {metric: weight}
     checker.raise_problems()
     return weights
@@ -60,40 +60,52 @@ class DesirabilityGoal:
     weight: float = 1.0
     assumed: tuple[str, ...] = field(default=(), compare=False)
 
-    def transform(self, x: ArrayLike) -> Floats:
+    def transform(self, values: ArrayLike) -> Floats:
         """Return the desirability d of raw values, in their shape, 0..1; NaN for NaN."""
         if self.goal == "box":
-            return composite_scores.box(x, self.low, self.high, above=self.above, below=self.below)
+            return composite_scores.box(
+                values, self.low, self.high, above=self.above, below=self.below
+            )
         if self.goal == "custom":
-            return composite_scores.custom(x, self.points)
+            return composite_scores.custom(values, self.points)
         low = cast(float, self.low)
         high = cast(float, self.high)
         if self.goal == "target":
-            aim = cast(float, self.target)
-            rising, falling = self.gamma
-            return composite_scores.target(x, low, aim, high, gammas=(rising, falling))
+            target = cast(float, self.target)
+            gamma_below, gamma_above = self.gamma
+            return composite_scores.target(
+                values, low, target, high, gammas=(gamma_below, gamma_above)
+            )
         ramp = composite_scores.maximize if self.goal == "maximize" else composite_scores.minimize
-        return ramp(x, low, high, gamma=self.gamma[0])
+        return ramp(values, low, high, gamma=self.gamma[0])
 
     def described(self) -> str:
         """Return the goal in words, for example `minimize from 0.1 down to 0`."""
-        n = {name: f"{end:.10g}" for name, end in self.as_dict().items() if isinstance(end, float)}
+        bound_texts = {
+            name: f"{bound:.10g}"
+            for name, bound in self.as_dict().items()
+            if isinstance(bound, float)
+        }
         if self.goal == "custom":
-            corners = [f"({x:.10g}, {d:.10g})" for x, d in self.points]
+            corners = [f"({value:.10g}, {d:.10g})" for value, d in self.points]
             if len(corners) > 6:
                 corners[2:-1] = [f"... {len(corners) - 3} more ..."]
             return f"custom {' '.join(corners)}"
         if self.goal == "box":
-            words = {"low": "from", "above": "above", "high": "up to", "below": "below"}
-            return "box " + " and ".join(f"{words[k]} {n[k]}" for k in words if k in n)
+            prepositions = {"low": "from", "above": "above", "high": "up to", "below": "below"}
+            return "box " + " and ".join(
+                f"{prepositions[name]} {bound_texts[name]}"
+                for name in prepositions
+                if name in bound_texts
+            )
         text = {
             "maximize": "maximize from {low} to {high}",
             "minimize": "minimize from {high} down to {low}",
             "target": "target {target} within {low} to {high}",
-        }[self.goal].format(**n)
+        }[self.goal].format(**bound_texts)
         if len(set(self.gamma)) == 2:
             return text + ", γ {:.10g} below it and {:.10g} above".format(*self.gamma)
-        return text + f", γ {self.gamma[0]:.10g}" * (self.gamma[0] != 1)
+        return f"{text}, γ {self.gamma[0]:.10g}" if self.gamma[0] != 1 else text
 
     def as_dict(self) -> dict[str, object]:
         """Return the goal as a mapping that `read_goals` reads back."""
@@ -114,8 +126,14 @@ def desirabilities(
     """Return d of every goal, (..., m), of raw values (..., all metrics)."""
     if not wishes:
         return np.empty((*values.shape[:-1], 0))
-    columns = (values[..., metrics.index(wish.metric)] for wish in wishes)
-    return np.stack([wish.transform(x) for wish, x in zip(wishes, columns, strict=True)], axis=-1)
+    goal_values = (values[..., metrics.index(wish.metric)] for wish in wishes)
+    return np.stack(
+        [
+            wish.transform(values_of_goal)
+            for wish, values_of_goal in zip(wishes, goal_values, strict=True)
+        ],
+        axis=-1,
+    )
 
 
 LONGEST = 40  # of a text in a message
@@ -142,32 +160,32 @@ class EntryChecker:
             raise UsageError(self.problems, hint=self.hint)
 
     def keys(
-        self, path: EntryPath, mapping: Mapping[str, object], valid: Sequence[str], who: str
+        self, path: EntryPath, mapping: Mapping[str, object], valid: Sequence[str], owner: str
     ) -> None:
-        """Record a problem for every unknown key, with the valid ones as hint."""
+        """Record a problem for every unknown key, with the valid keys of its owner as hint."""
         for key, value in mapping.items():
             if key not in valid:
                 name = str(key)
-                hint = suggestion(name, valid) or f"{who} takes {', '.join(valid)}"
+                hint = suggestion(name, valid) or f"{owner} takes {', '.join(valid)}"
                 if ":" in name and value is None:
                     hint = "write a space after the ':'"
-                self.add_problem((*path, key), f"{who} has no key {quote_name(name)}", hint)
+                self.add_problem((*path, key), f"{owner} has no key {quote_name(name)}", hint)
 
     def number(self, path: EntryPath, name: str, value: object, bound: Bound = "") -> float | None:
         """Return a finite number within the bound; None for anything else."""
         if not isinstance(value, Real) or isinstance(value, bool):
             text = value.strip() if isinstance(value, str) else ""
             hint = None
-            percent = text.endswith("%")
+            is_percent = text.endswith("%")
             with suppress(ValueError):  # a number given as text
-                number = float(text.rstrip("% ")) / (100 if percent else 1)
-                plain = "" if percent else ", a plain number without quotes"
-                hint = f"write {number:.10g}{plain}" if isfinite(number) else None
+                written_number = float(text.rstrip("% ")) / (100 if is_percent else 1)
+                advice = "" if is_percent else ", a plain number without quotes"
+                hint = f"write {written_number:.10g}{advice}" if isfinite(written_number) else None
             self.add_problem(path, f"{name} is {describe_value(value)}, not a number", hint)
             return None
         try:
             number = float(value)
-        except OverflowError:
+        except OverflowError:  # an integer beyond the range of floats
             number = inf
         if not isfinite(number):
             self.add_problem(path, f"{name} is {number:g}, not a finite number")
@@ -179,20 +197,27 @@ class EntryChecker:
         return None
 
     def pair(
-        self, path: EntryPath, name: str, value: object, names: tuple[str, str], bound: Bound = ""
+        self,
+        path: EntryPath,
+        name: str,
+        value: object,
+        part_names: tuple[str, str],
+        bound: Bound = "",
     ) -> tuple[float, float] | None:
         """Return two finite numbers of a list; None for anything else."""
-        numbers = list_items(value)
-        if numbers is None or len(numbers) != 2:
-            count = "" if numbers is None else f" of {len(numbers)}"
-            message = f"{name} is {describe_value(value)}{count}, not a list of two: "
-            self.add_problem(path, f"{message}[{', '.join(names)}]")
+        elements = list_items(value)
+        if elements is None or len(elements) != 2:
+            count_phrase = "" if elements is None else f" of {len(elements)}"
+            message = f"{name} is {describe_value(value)}{count_phrase}, not a list of two: "
+            self.add_problem(path, f"{message}[{', '.join(part_names)}]")
             return None
-        first, second = (
-            self.number((*path, i), f"{name} ({part})", number, bound)
-            for i, (part, number) in enumerate(zip(names, numbers, strict=True))
+        first_number, second_number = (
+            self.number((*path, i), f"{name} ({part_name})", element, bound)
+            for i, (part_name, element) in enumerate(zip(part_names, elements, strict=True))
         )
-        return None if first is None or second is None else (first, second)
+        return (
+            None if first_number is None or second_number is None else (first_number, second_number)
+        )
 
 
 def list_items(value: object) -> list[object] | None:
@@ -244,16 +269,16 @@ def read_goals(goals: object) -> tuple[DesirabilityGoal, ...]:
     Errors: UsageError with all problems, in a file with line and column.
     """
 
-    def of_metric(*path: str | int) -> str:
+    def describe_path(*path: str | int) -> str:
         return f"desirability of {quote_name(str(path[0]))}" if path else "desirability"
 
-    checker = EntryChecker(of_metric)
+    checker = EntryChecker(describe_path)
     content = goals
     if isinstance(goals, (str, os.PathLike)):
-        file = read_yaml(goals)
-        checker = EntryChecker(file.place)
-        content = file.value
-    parsed: list[DesirabilityGoal | None] = []
+        yaml_file = read_yaml(goals)
+        checker = EntryChecker(yaml_file.place)
+        content = yaml_file.value
+    parsed_goals: list[DesirabilityGoal | None] = []
     if not isinstance(content, Mapping) or not content:
         is_empty = isinstance(content, Mapping) and not content
         description = "empty" if is_empty else describe_value(content)
@@ -261,9 +286,11 @@ def read_goals(goals: object) -> tuple[DesirabilityGoal, ...]:
         hint = "write one line per metric, as brier: {goal: minimize, low: 0, high: 0.1}"
         checker.add_problem((), message, hint)
     else:
-        parsed = [_parse_goal(metric, value, checker) for metric, value in content.items()]
+        parsed_goals = [
+            _parse_goal(metric, goal_entry, checker) for metric, goal_entry in content.items()
+        ]
     checker.raise_problems()
-    wishes = tuple(wish for wish in parsed if wish is not None)
+    wishes = tuple(wish for wish in parsed_goals if wish is not None)
     if not any(wish.weight for wish in wishes):
         checker.add_problem((), "every weight is 0", "give one metric a weight above 0")
         checker.raise_problems()
@@ -273,71 +300,81 @@ def read_goals(goals: object) -> tuple[DesirabilityGoal, ...]:
 def _parse_goal(metric: str, value: object, checker: EntryChecker) -> DesirabilityGoal | None:
     """Return the goal of one metric; None with at least one problem recorded."""
     hint = f"goals: {', '.join(TAKES)}"
-    settings = {"goal": value} if isinstance(value, str) else value
+    goal_settings = {"goal": value} if isinstance(value, str) else value
     if not isinstance(metric, str):
         checker.add_problem(
             (metric,), f"the name of a metric must be text, not {describe_value(metric)}"
         )
-    elif not isinstance(settings, Mapping):
+    elif not isinstance(goal_settings, Mapping):
         message = (
             f"{quote_name(metric)} is {describe_value(value)}, not a goal or a mapping with a goal"
         )
         hint = "write a space after the ':'" if ":" in metric else EXAMPLES["maximize"]
         checker.add_problem((metric,), message, hint)
-    elif "goal" not in settings:
-        valid = dict.fromkeys(key for keys in TAKES.values() for key in keys)
-        checker.keys((metric,), settings, ("goal", *valid, "weight"), "a goal")
+    elif "goal" not in goal_settings:
+        valid_keys = dict.fromkeys(key for goal_keys in TAKES.values() for key in goal_keys)
+        checker.keys((metric,), goal_settings, ("goal", *valid_keys, "weight"), "a goal")
         checker.add_problem((metric,), "goal is missing", hint)
     else:
-        goal = SPELLINGS.get(str(settings["goal"]), settings["goal"])
+        goal = SPELLINGS.get(str(goal_settings["goal"]), goal_settings["goal"])
         if isinstance(goal, str) and goal in TAKES:
-            return _check_goal(metric, cast(Goal, goal), settings, checker)
-        close = suggestion(goal, TAKES, cutoff=0.5) if isinstance(goal, str) else None
+            return _check_goal(metric, cast(Goal, goal), goal_settings, checker)
+        similar_goal = suggestion(goal, TAKES, cutoff=0.5) if isinstance(goal, str) else None
         message = "unknown goal" if isinstance(goal, str) else "goal is"
-        checker.add_problem((metric, "goal"), f"{message} {describe_value(goal)}", close or hint)
+        checker.add_problem(
+            (metric, "goal"), f"{message} {describe_value(goal)}", similar_goal or hint
+        )
     return None
 
 
 def _check_goal(
-    metric: str, goal: Goal, settings: Mapping[str, object], checker: EntryChecker
+    metric: str, goal: Goal, goal_settings: Mapping[str, object], checker: EntryChecker
 ) -> DesirabilityGoal | None:
     """Return the goal of a metric from its settings; None with at least one problem recorded."""
-    problems_before = len(checker.problems)
-    checker.keys((metric,), settings, ("goal", *TAKES[goal], "weight"), goal)
-    names = [name for name in GOAL_ENDS if name in settings and name in TAKES[goal]]
-    bounds = {name: checker.number((metric, name), name, settings[name]) for name in names}
-    assumed = _assumed_bounds(metric, goal, settings)
-    required = () if goal == "box" else (n for n in TAKES[goal] if not n.startswith("gamma"))
-    missing = [name for name in required if name not in settings and name not in assumed]
-    if missing:
-        message = _missing_message(metric, goal, missing)
+    problem_count = len(checker.problems)
+    checker.keys((metric,), goal_settings, ("goal", *TAKES[goal], "weight"), goal)
+    bound_names = [name for name in GOAL_ENDS if name in goal_settings and name in TAKES[goal]]
+    bounds = {
+        name: checker.number((metric, name), name, goal_settings[name]) for name in bound_names
+    }
+    assumed_bounds = _assumed_bounds(metric, goal, goal_settings)
+    required_names = (
+        () if goal == "box" else (name for name in TAKES[goal] if not name.startswith("gamma"))
+    )
+    missing_names = [
+        name for name in required_names if name not in goal_settings and name not in assumed_bounds
+    ]
+    if missing_names:
+        message = _missing_message(metric, goal, missing_names)
         checker.add_problem((metric,), message, EXAMPLES[goal])
-    gamma = _check_gamma(metric, goal, settings, checker)
+    gamma = _check_gamma(metric, goal, goal_settings, checker)
     points = list[tuple[float, float] | None]()
-    if not missing and goal == "custom":
-        points = _check_points(metric, settings["points"], checker)
-    weight = checker.number((metric, "weight"), "weight", settings.get("weight", 1), ">= 0")
-    if len(checker.problems) > problems_before or weight is None:
+    if not missing_names and goal == "custom":
+        points = _check_points(metric, goal_settings["points"], checker)
+    weight = checker.number((metric, "weight"), "weight", goal_settings.get("weight", 1), ">= 0")
+    if len(checker.problems) > problem_count or weight is None:
         return None
     wish = DesirabilityGoal(
         metric,
         goal,
         **bounds,
-        **assumed,
+        **assumed_bounds,
         gamma=gamma,
         points=tuple(filter(None, points)),
         weight=weight,
-        assumed=tuple(assumed),
+        assumed=tuple(assumed_bounds),
     )
     try:
-        wish.transform(0.0)
+        wish.transform(0.0)  # checks that the numbers are in order
     except ValueError as error:
         checker.add_problem((metric,), str(error), EXAMPLES[goal])
         return None
     return wish
 
 
-def _assumed_bounds(metric: str, goal: Goal, settings: Mapping[str, object]) -> dict[str, float]:
+def _assumed_bounds(
+    metric: str, goal: Goal, goal_settings: Mapping[str, object]
+) -> dict[str, float]:
     """Return the bounds that the settings lack, as far as the range of the measure has them."""
     measure = find_measure(metric) if goal in ("maximize", "minimize") else None
     if measure is None:
@@ -346,52 +383,55 @@ def _assumed_bounds(metric: str, goal: Goal, settings: Mapping[str, object]) -> 
     return {
         name: float(bound)
         for name, bound in measure_range.items()
-        if name not in settings and isfinite(bound)
+        if name not in goal_settings and isfinite(bound)
     }
 
 
-def _missing_message(metric: str, goal: Goal, missing: Sequence[str]) -> str:
+def _missing_message(metric: str, goal: Goal, missing_names: Sequence[str]) -> str:
     """Return the message on settings that a goal needs and does not have."""
-    message = f"{goal} needs {' and '.join(missing)}"
+    message = f"{goal} needs {' and '.join(missing_names)}"
     if goal not in ("maximize", "minimize"):
         return message
     titles = {"low": "lower bound", "high": "upper bound"}
-    unknown = "range" if len(missing) == 2 else titles[missing[0]]
-    return f"{message}: no {unknown} is known for {quote_name(metric)}"
+    unknown_title = "range" if len(missing_names) == 2 else titles[missing_names[0]]
+    return f"{message}: no {unknown_title} is known for {quote_name(metric)}"
 
 
 def _check_points(
-    metric: str, value: object, checker: EntryChecker
+    metric: str, points_entry: object, checker: EntryChecker
 ) -> list[tuple[float, float] | None]:
     """Return the points of a custom goal, None for one with a problem, which is recorded."""
-    pairs = list_items(value)
+    pairs = list_items(points_entry)
     if pairs is None:
-        message = f"points is {describe_value(value)}, not a list of [value, desirability]"
+        message = f"points is {describe_value(points_entry)}, not a list of [value, desirability]"
         checker.add_problem((metric, "points"), message, EXAMPLES["custom"])
-    names = ("value", "desirability")
+    part_names = ("value", "desirability")
     return [
-        checker.pair((metric, "points", i), f"point {i + 1}", pair, names)
+        checker.pair((metric, "points", i), f"point {i + 1}", pair, part_names)
         for i, pair in enumerate(pairs or ())
     ]
 
 
 def _check_gamma(
-    metric: str, goal: Goal, settings: Mapping[str, object], checker: EntryChecker
+    metric: str, goal: Goal, goal_settings: Mapping[str, object], checker: EntryChecker
 ) -> tuple[float, ...]:
     """Return the exponents of a goal; fewer with at least one problem recorded."""
     if "gamma" not in TAKES[goal]:
         return ()
     path = (metric, "gamma")
-    gamma = settings.get("gamma", 1)
-    sides = ("gamma_low", "gamma_high")
+    gamma = goal_settings.get("gamma", 1)
+    side_names = ("gamma_low", "gamma_high")
     exponents: Sequence[float | None]
     if goal != "target":
         exponents = [checker.number(path, "gamma", gamma, "> 0")]
-    elif any(side in settings for side in sides):
-        if "gamma" in settings:
+    elif any(side in goal_settings for side in side_names):
+        if "gamma" in goal_settings:
             hint = "for example gamma: [1, 2], for values below and above the target"
             checker.add_problem(path, "gamma is given together with gamma_low or gamma_high", hint)
-        exponents = [checker.number((metric, s), s, settings.get(s, 1), "> 0") for s in sides]
+        exponents = [
+            checker.number((metric, side), side, goal_settings.get(side, 1), "> 0")
+            for side in side_names
+        ]
     elif list_items(gamma) is not None:
         pair = checker.pair(path, "gamma", gamma, ("below target", "above target"), "> 0")
         exponents = pair or ()

@@ -35,37 +35,46 @@ from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field
 
 
-def make_evaluator(joint: JointCounts, names: Sequence[str], row: float = 1) -> Evaluator:
-    """Return the function from counts (b, m), `row` units a row, to measures (b, k, n)."""
-    measures = {name: measure_by_id(name).with_settings(row=row) for name in names}
-    confusions = _make_confusion_function(joint)
-    losses = {
+def make_evaluator(joint: JointCounts, names: Sequence[str], units_per_row: float = 1) -> Evaluator:
+    """Return the function from counts (b, m) to measures (b, k, n).
+
+    counts: of b samples and m distinct rows. units_per_row: units of weight that make one row.
+    """
+    measures = {name: measure_by_id(name).with_settings(row=units_per_row) for name in names}
+    confusion_from_counts = _make_confusion_function(joint)
+    row_losses = {
         name: [measure.loss(p, joint.truth) for p in _score_columns(joint)]
         for name, measure in measures.items()
         if measure.loss is not None
     }
-    of_scores = [n for n in measures_needing(names, "scores", "probabilities") if n not in losses]
-    orders = _score_orders(joint, of_scores)
+    score_measures = [
+        name
+        for name in measures_needing(names, "scores", "probabilities")
+        if name not in row_losses
+    ]
+    ordered_scores = _score_orders(joint, score_measures)
 
     def evaluate(counts: Counts) -> Floats:
         values = np.empty((len(counts), len(joint.models), len(names)))
         if counts.dtype.kind != "f" and counts.max() <= np.iinfo(np.uint8).max:
             counts = counts.astype(np.uint8)  # faster to sort by score in a large table
-        tables = confusions(counts)
-        for j, name in enumerate(names):
+        confusion = confusion_from_counts(counts)
+        for measure_index, name in enumerate(names):
             if measures[name].needs == "confusion":
-                values[:, :, j] = measures[name].function(tables)
-            for i, loss in enumerate(losses.get(name, ())):
-                values[:, i, j] = mean_loss(loss, counts)
-        for i, (order, scores, truth) in enumerate(orders):
-            negatives = counts[:, order]
-            positives = negatives * truth
+                values[:, :, measure_index] = measures[name].function(confusion)
+            for model_index, loss in enumerate(row_losses.get(name, ())):
+                values[:, model_index, measure_index] = mean_loss(loss, counts)
+        for model_index, (row_order, scores, is_positive) in enumerate(ordered_scores):
+            negatives = counts[:, row_order]
+            positives = negatives * is_positive
             negatives -= positives
-            for name in of_scores:
-                by_class = (positives, negatives)
+            for name in score_measures:
+                class_counts = (positives, negatives)
                 if name not in ONE_BYTE:
-                    by_class = _widen(positives, negatives)
-                values[:, i, names.index(name)] = measures[name].function(scores, *by_class)
+                    class_counts = _widen(positives, negatives)
+                values[:, model_index, names.index(name)] = measures[name].function(
+                    scores, *class_counts
+                )
         return values
 
     return evaluate
@@ -74,44 +83,50 @@ def make_evaluator(joint: JointCounts, names: Sequence[str], row: float = 1) -> 
 def _score_orders(
     joint: JointCounts, names: Sequence[str]
 ) -> list[tuple[Ints, NDArray[Any], Bools]]:
-    """Return, per model, the order of its scores, the scores in it, and the truth in it.
+    """Return, per model, the rows ordered by score, and their scores and classes in this order.
 
-    Where no measure needs probabilities, ranks stand for scores. None without measures.
+    Where no measure needs probabilities, ranks stand for scores. Empty without measures.
     """
     uses_probabilities = bool(measures_needing(names, "probabilities"))
-    orders = list[tuple[Ints, NDArray[Any], Bools]]()
+    score_orders = list[tuple[Ints, NDArray[Any], Bools]]()
     for scores in _score_columns(joint) if names else ():
-        order = np.argsort(scores, kind="stable")
-        ordered: NDArray[Any] = scores[order]
+        row_order = np.argsort(scores, kind="stable")
+        ordered_scores: NDArray[Any] = scores[row_order]
         if not uses_probabilities:
-            ranks = np.zeros(len(order), np.int32)
-            np.cumsum(ordered[1:] > ordered[:-1], out=ranks[1:])
-            ordered = ranks
-        orders.append((order, ordered, joint.truth[order]))
-    return orders
+            ranks = np.zeros(len(row_order), np.int32)
+            np.cumsum(ordered_scores[1:] > ordered_scores[:-1], out=ranks[1:])
+            ordered_scores = ranks
+        score_orders.append((row_order, ordered_scores, joint.truth[row_order]))
+    return score_orders
 
 
 def _widen(positives: Counts, negatives: Counts) -> tuple[Counts, Counts]:
     """Return counts as integers wide enough for products of them; floats stay."""
-    wide = np.float64 if positives.dtype.kind == "f" else np.int64
-    return positives.astype(wide, copy=False), negatives.astype(wide, copy=False)
+    dtype = np.float64 if positives.dtype.kind == "f" else np.int64
+    return positives.astype(dtype, copy=False), negatives.astype(dtype, copy=False)
 
 
 def _make_confusion_function(joint: JointCounts) -> Callable[[Counts], Confusion]:
     """Return the function from counts (b, m) to 2 x 2 tables, (b, k) each."""
-    rows = np.column_stack([joint.truth, joint.votes])
-    first = np.flatnonzero(np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)]))
-    truth = joint.truth[first]
-    votes = joint.votes[first].astype(np.float64)
+    # equal rows of classes and votes follow one another
+    truth_and_votes = np.column_stack([joint.truth, joint.votes])
+    pattern_starts = np.flatnonzero(
+        np.concatenate([[True], (truth_and_votes[1:] != truth_and_votes[:-1]).any(axis=1)])
+    )
+    is_positive = joint.truth[pattern_starts]
+    votes = joint.votes[pattern_starts].astype(np.float64)
+    sides = (votes, 1 - votes)  # predicted positive, and negative
 
-    def tables(counts: Counts) -> Confusion:
+    def confusion(counts: Counts) -> Confusion:
         # floats, for their products are fast, and they are exact up to 2**53 rows
-        patterns = np.add.reduceat(counts, first, axis=1, dtype=np.float64)
-        hits, misses = (patterns[:, truth] @ flags[truth] for flags in (votes, 1 - votes))
-        alarms, passes = (patterns[:, ~truth] @ flags[~truth] for flags in (votes, 1 - votes))
-        return Confusion(hits, alarms, misses, passes)
+        pattern_counts = np.add.reduceat(counts, pattern_starts, axis=1, dtype=np.float64)
+        tp, fn = (pattern_counts[:, is_positive] @ vote_flags[is_positive] for vote_flags in sides)
+        fp, tn = (
+            pattern_counts[:, ~is_positive] @ vote_flags[~is_positive] for vote_flags in sides
+        )
+        return Confusion(tp, fp, fn, tn)
 
-    return tables
+    return confusion
 
 
 def _score_columns(joint: JointCounts) -> list[Floats]:
@@ -180,7 +195,8 @@ def measure_models(
     joint = _count_joint_rows(predictions, names)
     if joint.fractional and resamples:
         raise fractional_weights_error(bootstrap=True)
-    values = make_evaluator(joint, names, predictions.units_per_row)(joint.n[None])[0]
+    evaluate = make_evaluator(joint, names, predictions.units_per_row)
+    (values,) = evaluate(joint.n[None])  # of one sample: the rows themselves
     bootstrap = NO_BOOTSTRAP
     if resamples != 0 and not joint.fractional:
         bootstrap = _bootstrap_measures(joint, names, resamples, seed, level)
@@ -194,7 +210,7 @@ def measure_models(
         notes += _default_resamples_notes(bootstrap.replicates)
     notes += _clipped_probability_notes(joint, names)
     positives, negatives = (joint.n[rows].sum().item() for rows in (joint.truth, ~joint.truth))
-    rows = positives + negatives
+    total = positives + negatives
     return MetricValues(
         name=predictions.name,
         models=joint.models,
@@ -207,7 +223,7 @@ def measure_models(
         replicates=bootstrap.replicates,
         limits=bootstrap.limits,
         positive=predictions.positive,
-        prevalence=positives / rows if rows else None,
+        prevalence=positives / total if total else None,
         fewest=int(min(positives, negatives)),
         thresholds=predictions.thresholds,
         notes=tuple(notes),
@@ -242,7 +258,7 @@ def _bootstrap_measures(
         resamples = _default_resamples(len(joint.n), smoothed=bool(smoothing))
     replicates = bootstrap_replicates(
         joint,
-        lambda rows: make_evaluator(rows, names),
+        lambda sampled_rows: make_evaluator(sampled_rows, names),
         resamples=resamples,
         seed=seed,
         smoothing=smoothing,
@@ -260,12 +276,18 @@ def _default_resamples(distinct_rows: int, *, smoothed: bool) -> int:
 
 
 def _value_problems(
-    table: str, models: Sequence[str], metrics: Sequence[str]
+    table_name: str, models: Sequence[str], metrics: Sequence[str]
 ) -> Callable[[int, int, str, str], Problem]:
-    """Return the function that builds the error for a value; it keeps no rows."""
+    """Return the function that builds the problem of a value; it holds no rows in memory."""
 
-    def problem(i: int, j: int, message: str, code: str) -> Problem:
-        return Problem(f"model '{models[i]}': {message}", code, table, None, metrics[j])
+    def problem(model_index: int, metric_index: int, message: str, code: str) -> Problem:
+        return Problem(
+            f"model '{models[model_index]}': {message}",
+            code,
+            table_name,
+            None,
+            metrics[metric_index],
+        )
 
     return problem
 
@@ -273,8 +295,8 @@ def _value_problems(
 def _smoothing_notes(reasons: Sequence[str]) -> Iterator[ResultNote]:
     if reasons:
         text = "the bootstrap adds half a correct and half a wrong row to each class"
-        text = f"{', '.join(reasons)}: {text}, for errors that no row shows"
-        yield ResultNote("unseen-errors", text)
+        message = f"{', '.join(reasons)}: {text}, for errors that no row shows"
+        yield ResultNote("unseen-errors", message)
 
 
 def _merged_class_notes(predictions: PredictionCounts) -> Iterator[ResultNote]:
@@ -298,31 +320,33 @@ def _default_resamples_notes(replicates: Floats | None) -> Iterator[ResultNote]:
 
 def _clipped_probability_notes(joint: JointCounts, names: Sequence[str]) -> list[ResultNote]:
     """Return a note on rows whose true class has probability 0, for log loss."""
-    columns = _score_columns(joint) if "log_loss" in names else []
-    weights = {
+    probabilities = _score_columns(joint) if "log_loss" in names else []
+    clipped_weights = {
         model: clipped_weight(p, joint.truth, joint.n).item()
-        for model, p in zip(joint.models, columns, strict=False)
+        for model, p in zip(joint.models, probabilities, strict=False)  # none without log loss
     }
-    return clipped_note(weights, joint.unit)
+    return clipped_note(clipped_weights, joint.unit)
 
 
 def _count_joint_rows(predictions: PredictionCounts, names: Sequence[str]) -> JointCounts:
     """Count rows by votes, and scores if a measure needs them; errors for unsuitable models."""
-    of_scores = measures_needing(names, "scores", "probabilities")
-    labels = [model.name for model in predictions.models if model.kind == "label"]
-    if labels and of_scores:
-        hold = f"{list_names(labels)} hold{'s' * (len(labels) == 1)} labels"
+    score_measures = measures_needing(names, "scores", "probabilities")
+    label_models = [model.name for model in predictions.models if model.kind == "label"]
+    if label_models and score_measures:
+        labels_clause = (
+            f"{list_names(label_models)} hold{'s' if len(label_models) == 1 else ''} labels"
+        )
         hint = (
             f"choose measures of labels with {OPTION}--metric{END}, or models with scores with "
             f"{OPTION}--model{END}"
         )
-        message = f"{_they_need(of_scores)} scores, but {hold}"
+        message = f"{_they_need(score_measures)} scores, but {labels_clause}"
         raise UsageError.new(message, "needs-scores", predictions.name, hint=hint)
-    joint = predictions.joint(scores=bool(of_scores))
-    if of_probabilities := measures_needing(of_scores, "probabilities"):
+    joint = predictions.joint(scores=bool(score_measures))
+    if probability_measures := measures_needing(score_measures, "probabilities"):
         problems = [
             Problem(
-                f"scores from {p.min():g} to {p.max():g}, where {_they_need(of_probabilities)} "
+                f"scores from {p.min():g} to {p.max():g}, where {_they_need(probability_measures)} "
                 "probabilities",
                 "bad-probability",
                 predictions.name,
@@ -339,24 +363,26 @@ def _count_joint_rows(predictions: PredictionCounts, names: Sequence[str]) -> Jo
 
 
 def _they_need(names: Sequence[str]) -> str:
-    return f"{' and '.join(names)} need{'s' * (len(names) == 1)}"
+    return f"{' and '.join(names)} need{'s' if len(names) == 1 else ''}"
 
 
 def _undefined_reasons(
     joint: JointCounts, names: Sequence[str], values: Floats
 ) -> dict[tuple[int, int], str]:
     """Return the reason of each value that is not finite, by model and measure."""
-    places = np.argwhere(~np.isfinite(values)).tolist()
-    if not places:
+    value_indices = np.argwhere(~np.isfinite(values)).tolist()
+    if not value_indices:
         return {}
-    tables = _make_confusion_function(joint)(joint.n[None])
+    confusion = _make_confusion_function(joint)(joint.n[None])
     reasons: dict[tuple[int, int], str] = {}
-    for i, j in places:
-        cells = (tables.tp, tables.fp, tables.fn, tables.tn)
-        table = Confusion(*(cell[0, i] for cell in cells))
-        undefined = measure_by_id(names[j]).undefined
-        estimate = make_estimate(values[i, j].item(), undefined=undefined, table=table)
-        reasons[i, j] = str(estimate.reason)
+    for model_index, measure_index in value_indices:
+        cells = (confusion.tp, confusion.fp, confusion.fn, confusion.tn)
+        model_table = Confusion(*(cell[0, model_index] for cell in cells))
+        undefined = measure_by_id(names[measure_index]).undefined
+        estimate = make_estimate(
+            values[model_index, measure_index].item(), undefined=undefined, table=model_table
+        )
+        reasons[model_index, measure_index] = str(estimate.reason)
     return reasons
 
 
@@ -373,20 +399,20 @@ def measure_predictions(
         predictions, metrics, resamples=resamples, seed=options.seed, level=options.level
     )
     problems: list[Problem] = []
-    undefined: dict[str, None] = {}
-    for (i, j), reason in sorted(measured.reasons.items()):
-        name = measured.metrics[j]
-        model = measured.models[i]
+    undefined_measures: dict[str, None] = {}
+    for (model_index, measure_index), reason in sorted(measured.reasons.items()):
+        name = measured.metrics[measure_index]
+        model = measured.models[model_index]
         if name not in options.unused:
-            infinite = reason in ("infinite", "minus_infinite")
-            words = reason.replace("_", " ") if infinite else f"undefined ({reason})"
-            message = f"{name} of '{model}' is {words}"
+            is_infinite = reason in ("infinite", "minus_infinite")
+            reason_phrase = reason.replace("_", " ") if is_infinite else f"undefined ({reason})"
+            message = f"{name} of '{model}' is {reason_phrase}"
             problems.append(Problem(message, "undefined-metric", measured.name))
-            undefined[name] = None
+            undefined_measures[name] = None
     if problems:
-        names = list_names(undefined)
+        names_text = list_names(undefined_measures)
         hint = (
-            f"choose measures other than {names} with {OPTION}--metric{END}, or models with "
+            f"choose measures other than {names_text} with {OPTION}--metric{END}, or models with "
             f"{OPTION}--model{END}"
         )
         raise DataError(problems, hint=hint)
@@ -405,16 +431,16 @@ def closed_form_limits(joint: JointCounts, names: Sequence[str], *, level: float
     counts = ConfusionCounts.from_patterns(patterns)
     cells = Cells.at_prevalence(counts, counts.positives / (counts.positives + counts.negatives))
     for j, name in enumerate(names):
-        limits = _confusion_limits(name, cells, level)
-        if limits is not None:
-            low[:, j], high[:, j] = limits
+        confusion_limits = _confusion_limits(name, cells, level)
+        if confusion_limits is not None:
+            low[:, j], high[:, j] = confusion_limits
     if {*names} & {"roc_auc", "gini"}:
         for i, (auc_low, auc_high) in enumerate(_auc_limits(joint, level)):
             for j, name in enumerate(names):
                 if name == "roc_auc":
-                    low[i, j], high[i, j] = auc_low, auc_high
+                    low[i, j], high[i, j] = (auc_low, auc_high)
                 elif name == "gini":
-                    low[i, j], high[i, j] = 2 * auc_low - 1, 2 * auc_high - 1
+                    low[i, j], high[i, j] = (2 * auc_low - 1, 2 * auc_high - 1)
     return low, high
 
 
@@ -430,13 +456,18 @@ def _confusion_limits(name: str, cells: Cells, level: float) -> Limits | None:
 
 def _auc_limits(joint: JointCounts, level: float) -> Iterator[tuple[float, float]]:
     """Yield the limits of the ROC AUC of each model; none without scores or with one class."""
-    positives, negatives = (np.where(rows, joint.n, 0) for rows in (joint.truth, ~joint.truth))
-    if positives.any() and negatives.any():
+    positive_weights, negative_weights = (
+        np.where(rows, joint.n, 0) for rows in (joint.truth, ~joint.truth)
+    )
+    if positive_weights.any() and negative_weights.any():
         for scores in _score_columns(joint):
-            ranks = np.unique(scores, return_inverse=True)[1]
-            sides = (np.bincount(ranks, weights=weights) for weights in (positives, negatives))
-            area = delong_auc(*sides, level=level)
-            yield area.low, area.high
+            _, ranks = np.unique(scores, return_inverse=True)
+            counts_by_rank = (
+                np.bincount(ranks, weights=class_weights)
+                for class_weights in (positive_weights, negative_weights)
+            )
+            auc = delong_auc(*counts_by_rank, level=level)
+            yield auc.low, auc.high
 
 
 FEW = 30  # rows of a class below which the bootstrap is smoothed
@@ -451,76 +482,80 @@ def sparse_data_reasons(joint: JointCounts, *, votes: bool, ranks: bool) -> list
     """
     reasons = list[str]()
     models = np.array(joint.models, object)
-    for word, rows in (("positive", joint.truth), ("negative", ~joint.truth)):
-        if 0 < (count := joint.n[rows].sum().item()) < FEW:
-            reasons.append(format_count(count, f"{word} row"))
-    for name, positive, vote in CELLS if votes else ():
-        rows = joint.truth == positive
-        empty = joint.n[rows] @ (joint.votes[rows] == vote) == 0
-        if rows.any() and empty.any():
-            reasons.append(f"no {name} of {list_names(models[empty], 3)}")
+    for class_word, in_class in (("positive", joint.truth), ("negative", ~joint.truth)):
+        if 0 < (count := joint.n[in_class].sum().item()) < FEW:
+            reasons.append(format_count(count, f"{class_word} row"))
+    for cell_name, is_positive, vote_positive in CELLS if votes else ():
+        in_class = joint.truth == is_positive
+        is_empty = joint.n[in_class] @ (joint.votes[in_class] == vote_positive) == 0
+        if in_class.any() and is_empty.any():
+            reasons.append(f"no {cell_name} of {list_names(models[is_empty], 3)}")
     if ranks and joint.scores is not None and joint.truth.any() and not joint.truth.all():
-        high = joint.scores[joint.truth]
-        low = joint.scores[~joint.truth]
-        separated = (high.min(axis=0) > low.max(axis=0)) | (high.max(axis=0) < low.min(axis=0))
-        if separated.any() and not reasons:
-            reasons.append(f"perfectly separated classes for {list_names(models[separated], 3)}")
+        positive_scores = joint.scores[joint.truth]
+        negative_scores = joint.scores[~joint.truth]
+        is_separated = (positive_scores.min(axis=0) > negative_scores.max(axis=0)) | (
+            positive_scores.max(axis=0) < negative_scores.min(axis=0)
+        )
+        if is_separated.any() and not reasons:
+            reasons.append(f"perfectly separated classes for {list_names(models[is_separated], 3)}")
     return reasons
 
 
 def add_unseen_rows(joint: JointCounts, rng: np.random.Generator) -> JointCounts:
     """Add MASS pseudo-rows to each class, half right and half wrong for every model.
 
-    Their scores are those of rows of their own class, or of the other where the model errs.
+    Their scores are those of rows of their own class, or of the other class where the model errs.
     """
     # by name, so that the order of models is irrelevant
-    errors = resampling.prior_error_patterns(len(joint.models))[
+    is_error = resampling.prior_error_patterns(len(joint.models))[
         :, np.argsort(order_by_name(joint.models))
     ]
-    truth = [joint.truth]
-    votes = [joint.votes]
-    scores = [] if joint.scores is None else [joint.scores]
-    n = [joint.n.astype(np.float64)]
-    for positive in (True, False):
-        if not (joint.truth == positive).any():
-            continue
-        truth.append(np.full(len(errors), positive))
-        votes.append(errors ^ positive)
+    truth_blocks = [joint.truth]
+    vote_blocks = [joint.votes]
+    score_blocks = [] if joint.scores is None else [joint.scores]
+    count_blocks = [joint.n.astype(np.float64)]
+    for is_positive in (True, False):
+        if not (joint.truth == is_positive).any():
+            continue  # a class without rows stays without
+        truth_blocks.append(np.full(len(is_error), is_positive))
+        vote_blocks.append(is_error ^ is_positive)
         if joint.scores is not None:
-            scores.append(_unseen_scores(joint, errors, positive, rng))
-        n.append(np.full(len(errors), resampling.MASS / len(errors)))
+            score_blocks.append(_unseen_scores(joint, is_error, is_positive, rng))
+        count_blocks.append(np.full(len(is_error), resampling.MASS / len(is_error)))
     return JointCounts.from_rows(
         joint.models,
-        np.concatenate(truth),
-        np.concatenate(votes),
-        np.concatenate(scores) if scores else None,
-        np.concatenate(n),
+        np.concatenate(truth_blocks),
+        np.concatenate(vote_blocks),
+        np.concatenate(score_blocks) if score_blocks else None,
+        np.concatenate(count_blocks),
     )
 
 
 def _unseen_scores(
-    joint: JointCounts, errors: Bools, positive: bool, rng: np.random.Generator
+    joint: JointCounts, is_error: Bools, is_positive: bool, rng: np.random.Generator
 ) -> Floats:
     """Return the scores of pseudo-rows of a class, (m, k), at even quantiles of scores there."""
     assert joint.scores is not None
-    quantiles = np.empty(errors.shape)
-    own_class = joint.truth == positive
+    pseudo_scores = np.empty(is_error.shape)
+    own_class = joint.truth == is_positive
     other_class = ~own_class if not own_class.all() else own_class
-    half = len(errors) // 2
-    for i in order_by_name(joint.models):
-        scores = joint.scores[:, i]
-        for errs, rows in ((True, other_class), (False, own_class)):
-            order = np.argsort(scores[rows], kind="stable")
-            above = np.cumsum(joint.n[rows][order])
-            middles = (np.arange(half) + 0.5) / half * above[-1]
-            places = order[np.searchsorted(above, middles, side="right")]
-            quantiles[errors[:, i] == errs, i] = rng.permutation(scores[rows][places])
-    return quantiles
+    half_size = len(is_error) // 2
+    for model_index in order_by_name(joint.models):
+        scores = joint.scores[:, model_index]
+        for errs, in_class in ((True, other_class), (False, own_class)):
+            order = np.argsort(scores[in_class], kind="stable")
+            cumulative_counts = np.cumsum(joint.n[in_class][order])
+            quantile_counts = (np.arange(half_size) + 0.5) / half_size * cumulative_counts[-1]
+            row_indices = order[np.searchsorted(cumulative_counts, quantile_counts, side="right")]
+            pseudo_scores[is_error[:, model_index] == errs, model_index] = rng.permutation(
+                scores[in_class][row_indices]
+            )
+    return pseudo_scores
 
 
 def bootstrap_replicates(
     joint: JointCounts,
-    measured_by: Callable[[JointCounts], Evaluator],
+    make_measure: Callable[[JointCounts], Evaluator],
     *,
     resamples: int,
     seed: int,
@@ -528,10 +563,12 @@ def bootstrap_replicates(
 ) -> Floats:
     """Return the measures of bootstrap samples, (resamples, k, n); smoothed with `smoothing`."""
     rng = resampling.random_stream(seed, "mlcps")
-    rows = add_unseen_rows(joint, rng) if smoothing else joint
-    draws: Iterable[Counts] = (
-        resampling.dirichlet_counts(rows.n, rows.truth, resamples=resamples, rng=rng)
+    sampled_rows = add_unseen_rows(joint, rng) if smoothing else joint
+    count_blocks: Iterable[Counts] = (
+        resampling.dirichlet_counts(
+            sampled_rows.n, sampled_rows.truth, resamples=resamples, rng=rng
+        )
         if smoothing
-        else resampling.resampled_counts(rows.n, resamples=resamples, rng=rng)
+        else resampling.resampled_counts(sampled_rows.n, resamples=resamples, rng=rng)
     )
-    return np.concatenate([*map(measured_by(rows), draws)])
+    return np.concatenate([*map(make_measure(sampled_rows), count_blocks)])

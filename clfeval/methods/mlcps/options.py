@@ -31,7 +31,9 @@ def _accept_weights(flag: str, value: object) -> dict[str, float]:
         weights = read_weights(value)
     else:
         mapping = to_mapping(flag, value, "metrics to weights, not a file")
-        weights = {name: to_float(flag, text, f" {name}=") for name, text in mapping.items()}
+        weights = {
+            name: to_float(flag, weight_text, f" {name}=") for name, weight_text in mapping.items()
+        }
     for name, weight in weights.items():
         if weight != 0 and not LEAST_WEIGHT <= weight <= 1 / LEAST_WEIGHT:
             bounds = f"{LEAST_WEIGHT:g} to {1 / LEAST_WEIGHT:g}"
@@ -50,9 +52,11 @@ def _accept_directions(flag: str, value: object) -> dict[str, Direction]:
 
 
 def _accept_ranges(flag: str, value: object) -> dict[str, tuple[float, float]]:
-    pairs = to_mapping(flag, value, "metrics to ranges").items()
+    range_entries = to_mapping(flag, value, "metrics to ranges").items()
     ranges = {
-        name: to_float_pair(flag, pair, f" {name}") for name, pair in pairs if pair is not None
+        name: to_float_pair(flag, range_entry, f" {name}")
+        for name, range_entry in range_entries
+        if range_entry is not None
     }
     for name, (low, high) in ranges.items():
         if not (-MOST <= low < high <= MOST):
@@ -192,34 +196,36 @@ class MlcpsOptions:
     @property
     def unused(self) -> set[str]:
         """The metrics that are not used: weight 0 with drop, and no desirability goal."""
-        dropped = self.weight if self.zero_weight == "drop" else {}
+        droppable_weights = self.weight if self.zero_weight == "drop" else {}
         with_goal = {wish.metric for wish in self.desirability}
-        return {name for name, weight in dropped.items() if weight == 0} - with_goal
+        return {name for name, weight in droppable_weights.items() if weight == 0} - with_goal
 
     def expand_globs(self, metrics: Sequence[str]) -> MlcpsOptions:
         """Return the options with globs expanded to metrics; exact names take precedence."""
-        goals = [
+        expanded_goals = [
             replace(wish, metric=next(iter(_matching_metrics(wish.metric, metrics)), wish.metric))
             for wish in self.desirability
         ]
-        names = ("weight", "direction", "rescale")
+        option_names = ("weight", "direction", "rescale")
         settings: dict[str, Any] = {
-            name: _expand_settings(getattr(self, name), metrics) for name in names
+            name: _expand_settings(getattr(self, name), metrics) for name in option_names
         }
-        return replace(self, **settings, desirability=tuple(goals))
+        return replace(self, **settings, desirability=tuple(expanded_goals))
 
 
 def _expand_settings(settings: Mapping[str, T], metrics: Sequence[str]) -> dict[str, T]:
     """Replace globs by the metrics they match, and synonyms of measures; keep unknown names."""
-    expanded: dict[str, T] = {}
-    for name, value in settings.items():
-        matches = _matching_metrics(name, metrics)
-        expanded |= {
-            metric: value for metric in matches if metric == name or metric not in settings
+    expanded_settings: dict[str, T] = {}
+    for pattern, value in settings.items():
+        matching_metrics = _matching_metrics(pattern, metrics)
+        expanded_settings |= {
+            metric: value
+            for metric in matching_metrics
+            if metric == pattern or metric not in settings
         }
-        if not matches:
-            expanded[name] = value
-    return expanded
+        if not matching_metrics:
+            expanded_settings[pattern] = value
+    return expanded_settings
 
 
 def _matching_metrics(name: str, metrics: Sequence[str]) -> list[str]:
@@ -228,9 +234,9 @@ def _matching_metrics(name: str, metrics: Sequence[str]) -> list[str]:
 
     if name in metrics:
         return [name]
-    matched = [metric for metric in metrics if fnmatchcase(metric, name)]
+    matching_metrics = [metric for metric in metrics if fnmatchcase(metric, name)]
     synonyms = equivalent_names(normalize_name(name))
-    return matched or [metric for metric in metrics if metric in synonyms][:1]
+    return matching_metrics or [metric for metric in metrics if metric in synonyms][:1]
 
 
 MLCPS = Command(

@@ -31,19 +31,19 @@ def dense_ranks(values: Floats) -> Ints:
     Shapes: values (k, ...), models first; the ranks likewise.
     """
     order = np.argsort(-values, axis=0)  # NaN last; equal values share a rank in any order
-    ordered = np.take_along_axis(values, order, axis=0)
+    descending = np.take_along_axis(values, order, axis=0)
     with np.errstate(invalid="ignore"):
-        lower = ordered[:-1] - ordered[1:] > TIE * np.abs(ordered[:-1])
-    ranks = np.ones(values.shape, np.int64)
-    ranks[1:] += np.cumsum(lower, axis=0)
-    ranks[np.isnan(ordered)] = 0
-    out = np.empty_like(ranks)
-    np.put_along_axis(out, order, ranks, axis=0)
-    return out
+        is_lower = descending[:-1] - descending[1:] > TIE * np.abs(descending[:-1])
+    ordered_ranks = np.ones(values.shape, np.int64)
+    ordered_ranks[1:] += np.cumsum(is_lower, axis=0)
+    ordered_ranks[np.isnan(descending)] = 0
+    ranks = np.empty_like(ordered_ranks)
+    np.put_along_axis(ranks, order, ordered_ranks, axis=0)
+    return ranks
 
 
 def first_models(ranks: Ints) -> list[int]:
-    """Return the first model, or several that tie."""
+    """Return the index of the first model, or the indices of several that tie."""
     return list(np.flatnonzero(ranks == 1).tolist())
 
 
@@ -60,21 +60,21 @@ def score_models(d: Floats, weights: Floats) -> Mapping[str, Floats]:
     """
     rays = d * weights
     mlcps = composite_scores.polygon_area(rays)
-    most = composite_scores.polygon_area(weights)  # of a perfect model: all its metrics are 1
+    perfect_area = composite_scores.polygon_area(weights)  # of a model with d = 1 everywhere
     lowest, highest = composite_scores.area_range(rays)
     # rounding must not put the mean outside its range
-    free = np.clip(composite_scores.mean_area(rays), lowest, highest)
-    used = np.sort(d[..., weights > 0], axis=-1)  # invariant to the order of metrics
+    order_free = np.clip(composite_scores.mean_area(rays), lowest, highest)
+    sorted_rays = np.sort(d[..., weights > 0], axis=-1)  # invariant to the order of metrics
     mean = sd = np.full(d.shape[:-1], np.nan)
-    if n := used.shape[-1]:
+    if n := sorted_rays.shape[-1]:
         # a sum of equal numbers may be off by a rounding, and their SD would not be 0
-        constant = used[..., 0] == used[..., -1]
-        mean = np.where(constant, used[..., 0], used.mean(axis=-1))
-        sd = np.where(constant, 0.0, used.std(axis=-1, ddof=1)) if n > 1 else sd
+        is_constant = sorted_rays[..., 0] == sorted_rays[..., -1]
+        mean = np.where(is_constant, sorted_rays[..., 0], sorted_rays.mean(axis=-1))
+        sd = np.where(is_constant, 0.0, sorted_rays.std(axis=-1, ddof=1)) if n > 1 else sd
     return {
         "mlcps": mlcps,
-        "normalised": mlcps / most if most > 0 else np.full(mlcps.shape, np.nan),
-        "order_free": free,
+        "normalised": mlcps / perfect_area if perfect_area > 0 else np.full(mlcps.shape, np.nan),
+        "order_free": order_free,
         "lowest": lowest,
         "highest": highest,
         "mean": mean,
@@ -89,9 +89,10 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OrderRanks:
-    """Ranks over orders: lowest and highest of each model, and all first models.
+    """Ranks over orders: best and worst of each model (k,), and all first models.
 
-    dependent (k,): the rank changes; settled (k,): it is proved not to; else unknown.
+    looked_at: number of orders; everything: whether these are all. dependent (k,): the rank
+    changes; settled (k,): it is proved not to; else unknown.
     """
 
     looked_at: int
@@ -111,41 +112,43 @@ def order_ranks(rays: Floats, *, seed: int) -> OrderRanks:
     Shapes: rays (k, n), n >= 3.
     """
     k, n = rays.shape
-    total = factorial(n - 1) // 2
-    if everything := n <= composite_scores.MOST_LISTED and k * total <= CELLS:
+    order_count = factorial(n - 1) // 2
+    if has_all_orders := n <= composite_scores.MOST_LISTED and k * order_count <= CELLS:
         orders = composite_scores.cyclic_orders(n)
     else:
-        count = max(FEWEST, min(SAMPLED, CELLS // 16 // k))
-        orders = composite_scores.sampled_orders(n, count, random_stream(seed, "orders"))
+        sample_size = max(FEWEST, min(SAMPLED, CELLS // 16 // k))
+        orders = composite_scores.sampled_orders(n, sample_size, random_stream(seed, "orders"))
     best = np.full(k, k + 1, np.int64)
     worst = np.zeros(k, np.int64)
-    first = np.zeros(k, bool)
-    step = max(1, _CHUNK // k)
-    for start in range(0, len(orders), step):
-        ranks = dense_ranks(composite_scores.areas_by_order(rays, orders[start : start + step]))
+    is_ever_first = np.zeros(k, bool)
+    block_size = max(1, _CHUNK // k)
+    for start in range(0, len(orders), block_size):
+        ranks = dense_ranks(
+            composite_scores.areas_by_order(rays, orders[start : start + block_size])
+        )
         best = np.minimum(best, ranks.min(axis=1))
         worst = np.maximum(worst, ranks.max(axis=1))
-        first |= (ranks == 1).any(axis=1)
-    dependent = best < worst
-    settled = ~dependent
-    if not everything:
-        settled &= _have_constant_ranks(rays)
-    winners = tuple(np.flatnonzero(first).tolist())
-    return OrderRanks(len(orders), everything, best, worst, dependent, settled, winners)
+        is_ever_first |= (ranks == 1).any(axis=1)
+    is_dependent = best < worst
+    is_settled = ~is_dependent
+    if not has_all_orders:
+        is_settled &= _have_constant_ranks(rays)
+    winners = tuple(np.flatnonzero(is_ever_first).tolist())
+    return OrderRanks(len(orders), has_all_orders, best, worst, is_dependent, is_settled, winners)
 
 
 def _have_constant_ranks(rays: Floats) -> Bools:
     """Return which models (k,) have a range of areas over all orders that overlaps no other's."""
     lowest, highest = composite_scores.area_range(rays)
-    by_low = np.argsort(lowest, kind="stable")
-    low = lowest[by_low]
-    high = highest[by_low] * (1 + ROUNDING)
-    separate = np.ones(len(rays), bool)
-    separate[1:] &= low[1:] > np.maximum.accumulate(high)[:-1]
-    separate[:-1] &= low[1:] > high[:-1]
-    constant = np.empty(len(rays), bool)
-    constant[by_low] = np.logical_and.accumulate(separate[::-1])[::-1]
-    return constant
+    order = np.argsort(lowest, kind="stable")
+    sorted_lowest = lowest[order]
+    sorted_highest = highest[order] * (1 + ROUNDING)
+    is_separate = np.ones(len(rays), bool)  # from the models before, and the one that follows
+    is_separate[1:] &= sorted_lowest[1:] > np.maximum.accumulate(sorted_highest)[:-1]
+    is_separate[:-1] &= sorted_lowest[1:] > sorted_highest[:-1]
+    is_constant = np.empty(len(rays), bool)
+    is_constant[order] = np.logical_and.accumulate(is_separate[::-1])[::-1]
+    return is_constant
 
 
 _PIECE = 2**22  # replicates x models x metrics scored at a time
@@ -156,11 +159,12 @@ class Ranking:
     """Models scored and ranked.
 
     weights (n,); d (k, n): the rays before weighting; desirabilities (k, m). scores: each (k,),
-    among them `desirability` if requested; limits: of scores with replicates; first: share of
-    replicates in which a model is first; failed: largest number of undefined replicates of a model.
-    ranks: by each score, 0 where undefined; `main`: the leading score, `best`: the first by it,
-    `equal`: those not significantly different from it, None without replicates. dominator (k,): a
-    front model that dominates, -1 on the front.
+    among them `desirability` if requested; limits: of scores with replicates; first_shares (k,):
+    share of replicates in which a model is first; undefined_count: largest number of undefined
+    replicates of a model. ranks: by each score, 0 where undefined; best_indices: the models first
+    by the main score; tied_indices: the models not significantly different from them, None without
+    replicates. dominance_values (k, metrics): higher is better; dominator (k,): a front model that
+    dominates, -1 on the front. comparison_rows: differences from the reference.
     """
 
     table: MetricValues
@@ -171,23 +175,23 @@ class Ranking:
     desirabilities: Floats
     scores: Mapping[str, Floats]
     limits: Mapping[str, Limits]
-    first: Floats | None
-    failed: int
+    first_shares: Floats | None
+    undefined_count: int
     ranks: Mapping[str, Ints]
-    main: str
-    best: list[int]
-    equal: list[int] | None
-    better: Floats
+    main_score: str
+    best_indices: list[int]
+    tied_indices: list[int] | None
+    dominance_values: Floats
     dominator: Ints
     orders: OrderRanks | None
-    compared: Sequence[Row] = ()
+    comparison_rows: Sequence[Row] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelScores:
     """Rays d (k, n) and desirabilities (k, m) of models, and their scores, (k,) each.
 
-    Of replicates all have one more dimension before these.
+    Of replicates all have one more dimension, the first.
     """
 
     d: Floats
@@ -202,12 +206,12 @@ class ModelScores:
         weights = np.array([scale.weight for scale in scales], float)
         wishes = options.desirability
         d = compute_rays(scales, values)
-        goals = desirabilities(wishes, table.metrics, values)
+        goal_desirabilities = desirabilities(wishes, table.metrics, values)
         scores = dict(score_models(d, weights))
         if wishes:
-            importance = np.array([wish.weight for wish in wishes])
-            scores["desirability"] = overall_desirability(goals, importance)
-        return cls(d, goals, scores)
+            goal_weights = np.array([wish.weight for wish in wishes])
+            scores["desirability"] = overall_desirability(goal_desirabilities, goal_weights)
+        return cls(d, goal_desirabilities, scores)
 
 
 def rank_models(
@@ -215,37 +219,47 @@ def rank_models(
 ) -> Ranking:
     """Score and rank the models; `all_orders` false: without ranks over the orders of metrics."""
     weights = np.array([scale.weight for scale in scales], float)
-    models = ModelScores.from_values(table.values, table, scales, options)
-    main = "desirability" if options.desirability else "mlcps"
-    ranks = {name: dense_ranks(-x if name == "sd" else x) for name, x in models.scores.items()}
+    model_scores = ModelScores.from_values(table.values, table, scales, options)
+    main_score = "desirability" if options.desirability else "mlcps"
+    ranks = {
+        score: dense_ranks(-scores if score == "sd" else scores)
+        for score, scores in model_scores.scores.items()
+    }
     bootstrap = NO_BOOTSTRAP
     if table.replicates is not None:
         replicates = _score_replicates(table, table.replicates, scales, options)
         bootstrap = _rank_replicates(
-            table, options, main, models.scores[main], ranks[main], replicates
+            table,
+            options,
+            main_score,
+            model_scores.scores[main_score],
+            ranks[main_score],
+            replicates,
         )
-    better = _dominance_values(table, options, scales, models.d, models.desirabilities)
-    by_rank = np.lexsort((np.arange(len(models.d)), ranks[main]))
+    dominance_values = _dominance_values(
+        table, options, scales, model_scores.d, model_scores.desirabilities
+    )
+    rank_order = np.lexsort((np.arange(len(model_scores.d)), ranks[main_score]))
     has_orders = all_orders and len(scales) >= RAYS
     return Ranking(
         table,
         options,
         scales,
         weights,
-        models.d,
-        models.desirabilities,
-        models.scores,
+        model_scores.d,
+        model_scores.desirabilities,
+        model_scores.scores,
         bootstrap.limits,
-        bootstrap.first,
-        bootstrap.failed,
+        bootstrap.first_shares,
+        bootstrap.undefined_count,
         ranks,
-        main,
-        best=first_models(ranks[main]),
-        equal=bootstrap.equal,
-        better=better,
-        dominator=front_dominators(better, by_rank),
-        orders=order_ranks(models.d * weights, seed=options.seed) if has_orders else None,
-        compared=bootstrap.compared,
+        main_score,
+        best_indices=first_models(ranks[main_score]),
+        tied_indices=bootstrap.tied_indices,
+        dominance_values=dominance_values,
+        dominator=front_dominators(dominance_values, rank_order),
+        orders=order_ranks(model_scores.d * weights, seed=options.seed) if has_orders else None,
+        comparison_rows=bootstrap.comparison_rows,
     )
 
 
@@ -254,10 +268,10 @@ class BootstrapRanks:
     """What replicates of the metrics say of scores and ranks; the fields are those of `Ranking`."""
 
     limits: Mapping[str, Limits]
-    first: Floats | None
-    failed: int
-    equal: list[int] | None
-    compared: Sequence[Row]
+    first_shares: Floats | None
+    undefined_count: int
+    tied_indices: list[int] | None
+    comparison_rows: Sequence[Row]
 
 
 NO_BOOTSTRAP = BootstrapRanks({}, None, 0, None, ())
@@ -267,52 +281,68 @@ def _score_replicates(
     table: MetricValues, replicates: Floats, scales: Sequence[Scale], options: MlcpsOptions
 ) -> dict[str, Floats]:
     """Return the scores of all models by replicate, (B, k) each, computed in pieces."""
-    step = max(1, _PIECE // max(1, table.values.size))
-    pieces = [
-        ModelScores.from_values(part, table, scales, options).scores
-        for part in np.split(replicates, range(step, len(replicates), step))
+    piece_size = max(1, _PIECE // max(1, table.values.size))
+    scored_pieces = [
+        ModelScores.from_values(piece_values, table, scales, options).scores
+        for piece_values in np.split(replicates, range(piece_size, len(replicates), piece_size))
     ]
-    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+    return {
+        score: np.concatenate([piece_scores[score] for piece_scores in scored_pieces])
+        for score in scored_pieces[0]
+    }
 
 
 def _rank_replicates(
     table: MetricValues,
     options: MlcpsOptions,
-    main: str,
+    main_score: str,
     scores: Floats,
     ranks: Ints,
     replicates: Mapping[str, Floats],
 ) -> BootstrapRanks:
-    """Compare the models over replicates by the score `main`; scores, ranks: of the values by it.
+    """Compare the models over replicates by the main score.
 
-    scores, ranks (k,); replicates (B, k), by score.
+    scores, ranks: of the values by it, (k,); replicates: (B, k) of each score.
     """
-    samples = replicates[main]
-    compared: list[Row] = []
+    main_replicates = replicates[main_score]
+    comparison_rows: list[Row] = []
     if options.reference in table.models:
-        compared += _reference_differences(table, main, scores, samples, options)
+        comparison_rows += _reference_differences(
+            table, main_score, scores, main_replicates, options
+        )
     return BootstrapRanks(
         limits={
-            name: percentile_limits(x, level=options.level)[:2] for name, x in replicates.items()
+            score: percentile_limits(score_replicates, level=options.level)[:2]
+            for score, score_replicates in replicates.items()
         },
-        first=np.asarray((dense_ranks(samples.T) == 1).mean(axis=1)),
-        failed=int(np.isnan(samples).sum(axis=0).max()),
-        equal=_tied_with_first(scores, samples, ranks, table.fewest, options.level),
-        compared=compared,
+        first_shares=np.asarray((dense_ranks(main_replicates.T) == 1).mean(axis=1)),
+        undefined_count=int(np.isnan(main_replicates).sum(axis=0).max()),
+        tied_indices=_tied_with_first(scores, main_replicates, ranks, table.fewest, options.level),
+        comparison_rows=comparison_rows,
     )
 
 
 def _dominance_values(
-    table: MetricValues, options: MlcpsOptions, scales: Sequence[Scale], d: Floats, goals: Floats
+    table: MetricValues,
+    options: MlcpsOptions,
+    scales: Sequence[Scale],
+    d: Floats,
+    goal_desirabilities: Floats,
 ) -> Floats:
-    """Return what defines dominance, (k, metrics): rays, or of goals raw values or d."""
-    columns = {s.metric: d[:, i] for i, s in enumerate(scales) if s.weight > 0}
-    for i, wish in enumerate(options.desirability):
+    """Return what defines dominance, (k, metrics), higher better: rays, or of
+    metrics with a goal raw values or desirabilities.
+    """
+    values_by_metric = {
+        scale.metric: d[:, ray_index] for ray_index, scale in enumerate(scales) if scale.weight > 0
+    }
+    for goal_index, wish in enumerate(options.desirability):
         if wish.weight > 0:
-            raw = table.values[:, table.metrics.index(wish.metric)]
-            directed = {"maximize": raw, "minimize": -raw}
-            columns[wish.metric] = directed.get(wish.goal, goals[:, i])
-    return np.column_stack(list(columns.values()))
+            metric_values = table.values[:, table.metrics.index(wish.metric)]
+            oriented_values = {"maximize": metric_values, "minimize": -metric_values}
+            values_by_metric[wish.metric] = oriented_values.get(
+                wish.goal, goal_desirabilities[:, goal_index]
+            )
+    return np.column_stack(list(values_by_metric.values()))
 
 
 def _reference_differences(
@@ -323,31 +353,34 @@ def _reference_differences(
     p = 2 min(share of resamples at or below 0, at or above it), one resample added to each;
     adjusted for all models by Bonferroni's rule.
     """
-    reference = table.models.index(str(options.reference))
-    others = [i for i in range(len(table.models)) if i != reference]
-    adjusted_level = 1 - (1 - options.level) / max(len(others), 1)
-    for i in others:
-        draws = replicates[:, i] - replicates[:, reference]
-        smaller = min(np.count_nonzero(draws <= 0), np.count_nonzero(draws >= 0)) + 1
-        p = min(1.0, 2 * smaller / (np.count_nonzero(~np.isnan(draws)) + 1))
-        d = float(scores[i] - scores[reference])
+    reference_index = table.models.index(str(options.reference))
+    other_indices = [
+        model_index for model_index in range(len(table.models)) if model_index != reference_index
+    ]
+    adjusted_level = 1 - (1 - options.level) / max(len(other_indices), 1)
+    for model_index in other_indices:
+        draws = replicates[:, model_index] - replicates[:, reference_index]
+        tail_count = min(np.count_nonzero(draws <= 0), np.count_nonzero(draws >= 0)) + 1
+        p = min(1.0, 2 * tail_count / (np.count_nonzero(~np.isnan(draws)) + 1))
+        difference = float(scores[model_index] - scores[reference_index])
         unadjusted, adjusted = (
-            _difference_estimate(d, draws, level) for level in (options.level, adjusted_level)
+            _difference_estimate(difference, draws, level)
+            for level in (options.level, adjusted_level)
         )
         change = Change(
-            Estimate(float(scores[reference])),
-            Estimate(float(scores[i])),
+            Estimate(float(scores[reference_index])),
+            Estimate(float(scores[model_index])),
             unadjusted,
             p,
-            min(1.0, p * len(others)),
+            min(1.0, p * len(other_indices)),
             adjusted,
             paired=True,
         )
         yield comparison_row(
             "reference",
             score,
-            table.models[i],
-            table.models[reference],
+            table.models[model_index],
+            table.models[reference_index],
             change,
             options.level,
             margin=options.margin.get(score),
@@ -370,16 +403,18 @@ def _tied_with_first(
     By the paired bootstrap, each at 1 - (1 - level) / pairs (Bonferroni), of all pairs of models.
     Shapes: scores and ranks (k,), replicates (r, k).
     """
-    by_place = np.argsort(ranks, kind="stable").tolist()
-    others = [i for i in by_place if ranks[i] > 1]
-    if not others:
+    rank_order = np.argsort(ranks, kind="stable").tolist()
+    other_indices = [i for i in rank_order if ranks[i] > 1]
+    if not other_indices:
         return []
-    (first,) = first_models(ranks)[:1]
+    (first_index,) = first_models(ranks)[:1]
     adjusted_level = 1 - (1 - level) / comb(len(ranks), 2)
-    leads = scores[first] - scores[others]
-    draws = replicates[:, [first]] - replicates[:, others]
-    worse = significantly_above_zero(leads, draws, rows=fewest, level=adjusted_level)
-    return [i for i, is_worse in zip(others, worse.tolist(), strict=True) if not is_worse]
+    leads = scores[first_index] - scores[other_indices]
+    lead_draws = replicates[:, [first_index]] - replicates[:, other_indices]
+    worse_flags = significantly_above_zero(leads, lead_draws, rows=fewest, level=adjusted_level)
+    return [
+        i for i, is_worse in zip(other_indices, worse_flags.tolist(), strict=True) if not is_worse
+    ]
 
 
 Levels = NDArray[np.int32]
@@ -402,21 +437,21 @@ def front_dominators(d: ArrayLike, order: ArrayLike) -> Ints:
     Chomicki, Godfrey, Gryz and Liang 2003, ICDE, 717.
     """
     ranks = _metric_ranks(d)
-    models = np.asarray(order, np.int64)
+    ordered_models = np.asarray(order, np.int64)
     front_dominator = np.full(ranks.shape[1], -1, np.int64)
-    if not np.array_equal(np.sort(models), np.arange(len(front_dominator))):
+    if not np.array_equal(np.sort(ordered_models), np.arange(len(front_dominator))):
         raise ValueError("the order must contain each model once")
-    best = _front_models(ranks)
-    judges = models[best[models]]
-    queue = np.flatnonzero(~best)
-    size = _FEW
+    is_front = _front_models(ranks)
+    judges = ordered_models[is_front[ordered_models]]
+    queue = np.flatnonzero(~is_front)
+    block_size = _FEW
     while judges.size and queue.size:
-        block = judges[:size]
-        judges = judges[size:]
-        first = _first_dominators(ranks, block, queue)
-        front_dominator[queue] = np.where(first < 0, -1, block[first])
-        queue = queue[first < 0]
-        size = min(2 * size, _MAX_JUDGES)
+        judge_block = judges[:block_size]
+        judges = judges[block_size:]
+        first_judges = _first_dominators(ranks, judge_block, queue)
+        front_dominator[queue] = np.where(first_judges < 0, -1, judge_block[first_judges])
+        queue = queue[first_judges < 0]
+        block_size = min(2 * block_size, _MAX_JUDGES)
     return front_dominator
 
 
@@ -424,12 +459,12 @@ def _front_models(ranks: Levels) -> Bools:
     """Return which models are on the Pareto front."""
     is_front = np.zeros(ranks.shape[1], np.bool_)
     queue = np.argsort(-ranks[-1])
-    size = _FEW
+    block_size = _FEW
     while queue.size:
-        undominated = _first_dominators(ranks, queue[:size], queue) < 0
-        is_front[queue[:size][undominated[:size]]] = True
-        queue = queue[size:][undominated[size:]]
-        size = min(2 * size, _MAX_JUDGES)
+        is_undominated = _first_dominators(ranks, queue[:block_size], queue) < 0
+        is_front[queue[:block_size][is_undominated[:block_size]]] = True
+        queue = queue[block_size:][is_undominated[block_size:]]
+        block_size = min(2 * block_size, _MAX_JUDGES)
     return is_front
 
 
@@ -439,10 +474,10 @@ def dominators(d: ArrayLike) -> list[Ints]:
     d (k, n), higher better; the work is k**2 n. ValueError for NaN, or without a metric.
     """
     ranks = _metric_ranks(d)
-    dominated = ranks[-1] > ranks[-1][:, None]
+    is_dominated = ranks[-1] > ranks[-1][:, None]
     for metric in ranks[:-1]:
-        dominated &= metric >= metric[:, None]
-    return [np.flatnonzero(row) for row in dominated]
+        is_dominated &= metric >= metric[:, None]
+    return [np.flatnonzero(row) for row in is_dominated]
 
 
 def _metric_ranks(d: ArrayLike) -> Levels:
@@ -451,9 +486,10 @@ def _metric_ranks(d: ArrayLike) -> Levels:
     if values.ndim != 2 or not values.shape[1] or np.isnan(values).any():
         raise ValueError("models need metrics without NaN")
     ranks = np.empty((values.shape[1] + 1, len(values)), np.int32)
-    for place, metric in enumerate(values.T):
-        ranks[place] = np.unique(metric, return_inverse=True)[1]
-    ranks[-1] = np.unique(ranks[:-1].sum(axis=0, dtype=np.int64), return_inverse=True)[1]
+    for row_index, metric_values in enumerate(values.T):
+        _, ranks[row_index] = np.unique(metric_values, return_inverse=True)
+    rank_sums = ranks[:-1].sum(axis=0, dtype=np.int64)
+    _, ranks[-1] = np.unique(rank_sums, return_inverse=True)
     return ranks
 
 
@@ -464,52 +500,55 @@ def _first_dominators(ranks: Levels, judges: Ints, models: Ints) -> Ints:
     the judges of a higher sum of ranks dominates.
     """
     dominator = np.full(len(models), -1, np.int64)
-    rows = _most_telling_first(ranks, judges, models)
-    tables: list[_Table] = []
+    rank_rows = _most_telling_first(ranks, judges, models)
+    set_tables: list[_Table] = []
     for start in range(0, len(models), _MODELS_AT_ONCE):
-        places = np.arange(start, min(start + _MODELS_AT_ONCE, len(models)))
-        remaining = np.full((len(places), -(-len(judges) // 64)), ~np.uint64(0))
-        for step, row in enumerate(rows):
-            if step == len(tables):
-                tables.append(_judge_sets(ranks[row], judges, above=step == 0))
-            sets, set_of_rank = tables[step]
-            remaining &= sets.take(set_of_rank.take(ranks[row].take(models[places])), axis=0)
-            if step % _PAUSE == 0 or step == len(rows) - 1:
-                is_open = remaining.any(axis=1)
-                places = places[is_open]
-                remaining = remaining[is_open]
-                if not len(places):
+        model_indices = np.arange(start, min(start + _MODELS_AT_ONCE, len(models)))
+        judge_bits = np.full((len(model_indices), -(-len(judges) // 64)), ~np.uint64(0))
+        for row_number, rank_row in enumerate(rank_rows):
+            if row_number == len(set_tables):
+                set_tables.append(_judge_sets(ranks[rank_row], judges, above=row_number == 0))
+            sets, set_of_rank = set_tables[row_number]
+            judge_bits &= sets.take(
+                set_of_rank.take(ranks[rank_row].take(models[model_indices])), axis=0
+            )
+            if row_number % _PAUSE == 0 or row_number == len(rank_rows) - 1:
+                is_open = judge_bits.any(axis=1)
+                model_indices = model_indices[is_open]
+                judge_bits = judge_bits[is_open]
+                if not len(model_indices):
                     break
-        word = np.argmax(remaining != 0, axis=1)
-        bits = remaining[np.arange(len(places)), word]
+        word = np.argmax(judge_bits != 0, axis=1)
+        bits = judge_bits[np.arange(len(model_indices)), word]
         # as many bits as are below the lowest one that is set
-        dominator[places] = 64 * word + np.bitwise_count(~bits & (bits - np.uint64(1)))
+        dominator[model_indices] = 64 * word + np.bitwise_count(~bits & (bits - np.uint64(1)))
     return dominator
 
 
 def _most_telling_first(ranks: Levels, judges: Ints, models: Ints) -> list[int]:
     """Return the rows of ranks, the sum first, then greedily by how many pairs they exclude."""
+    # a sample of either
     judge_ranks, model_ranks = (
         ranks[:, members[:: max(len(members) // _SAMPLE, 1)]] for members in (judges, models)
     )
     at_least = judge_ranks[:, :, None] >= model_ranks[:, None, :]
-    unused = list(range(len(ranks) - 1))
+    unused_rows = list(range(len(ranks) - 1))
     rows = [len(ranks) - 1]
-    pairs = at_least[-1]
-    while unused and len(rows) <= 2 * _PAUSE and pairs.any():
-        n_pairs = np.count_nonzero(at_least[unused] & pairs, axis=(1, 2))
-        rows.append(unused.pop(int(np.argmin(n_pairs))))
-        pairs = pairs & at_least[rows[-1]]
-    return rows + unused
+    is_possible = at_least[-1]
+    while unused_rows and len(rows) <= 2 * _PAUSE and is_possible.any():
+        pair_counts = np.count_nonzero(at_least[unused_rows] & is_possible, axis=(1, 2))
+        rows.append(unused_rows.pop(int(np.argmin(pair_counts))))
+        is_possible = is_possible & at_least[rows[-1]]
+    return rows + unused_rows
 
 
-def _judge_sets(rank: NDArray[np.int32], judges: Ints, *, above: bool) -> _Table:
+def _judge_sets(metric_ranks: NDArray[np.int32], judges: Ints, *, above: bool) -> _Table:
     """Return the sets of judges of at least, or above, a rank: set i is all but the i lowest."""
-    ascending = np.argsort(rank[judges])
+    judge_order = np.argsort(metric_ranks[judges])
     sets = np.zeros((len(judges) + 1, -(-len(judges) // 64)), np.uint64)
-    bits = np.uint64(1) << (ascending % 64).astype(np.uint64)
-    sets[np.arange(len(judges)), ascending // 64] = bits
+    judge_bits = np.uint64(1) << (judge_order % 64).astype(np.uint64)
+    sets[np.arange(len(judges)), judge_order // 64] = judge_bits
     sets = np.bitwise_or.accumulate(sets[::-1], axis=0)[::-1]
-    steps = rank[judges[ascending]] + (0 if above else 1)
-    lengths = np.diff(steps, prepend=0, append=rank.max() + 1)
-    return sets, np.repeat(np.arange(len(judges) + 1, dtype=np.int16), lengths)
+    first_ranks = metric_ranks[judges[judge_order]] + (0 if above else 1)
+    rank_counts = np.diff(first_ranks, prepend=0, append=metric_ranks.max() + 1)
+    return sets, np.repeat(np.arange(len(judges) + 1, dtype=np.int16), rank_counts)

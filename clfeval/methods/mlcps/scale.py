@@ -47,42 +47,42 @@ def make_scales(table: MetricValues, options: MlcpsOptions) -> tuple[list[Scale]
     Errors: UsageError for options that name no metric; DataError naming every metric that is
     negative, above 1, outside its scale, or of unknown direction, and for fewer than three.
     """
-    goals = {wish.metric: wish for wish in options.desirability}
-    groups: Sequence[tuple[str, Iterable[str]]] = (
+    goal_metrics = [wish.metric for wish in options.desirability]
+    metrics_by_flag: Sequence[tuple[str, Iterable[str]]] = (
         ("--metric-weight", options.weight),
         ("--direction", options.direction),
         ("--rescale", options.rescale),
-        ("--desirability", goals),
+        ("--desirability", goal_metrics),
     )
-    for option, names in groups:
-        for name in names:
-            if name not in table.metrics:
-                hint = suggestion(name, table.metrics) or f"metrics: {list_names(table.metrics)}"
-                message = f"{OPTION}{option}{END}: '{name}' is not a metric"
+    for flag, metrics in metrics_by_flag:
+        for metric in metrics:
+            if metric not in table.metrics:
+                hint = suggestion(metric, table.metrics) or f"metrics: {list_names(table.metrics)}"
+                message = f"{OPTION}{flag}{END}: '{metric}' is not a metric"
                 raise UsageError.new(message, "unknown-metric", hint=hint)
     scales: list[Scale] = []
-    unfit: list[Unfit] = []
-    for place, metric in enumerate(table.metrics):
+    failures: list[ScaleFailure] = []
+    for column_index, metric in enumerate(table.metrics):
         weight = options.weight.get(metric, 1.0)
         if weight == 0 and options.zero_weight == "drop":
             continue
-        has_settings = metric in options.direction or metric in options.rescale
-        if metric in goals and not (has_settings or measure_of_column(metric)):
-            continue  # whatever its values are
-        scale, problem = _make_scale(table, place, weight, options)
+        has_scale_option = metric in options.direction or metric in options.rescale
+        if metric in goal_metrics and not (has_scale_option or measure_of_column(metric)):
+            continue  # it enters D only, so it needs no scale, whatever its values are
+        scale, problem = _make_scale(table, column_index, weight, options)
         if problem is None:
             scales.append(scale)
         # in a result of clfeval, unsuitable metrics are excluded, without an error
-        elif metric not in goals and not (
+        elif metric not in goal_metrics and not (
             table.lenient and problem.code in ("above-one", "not-a-metric")
         ):
-            unfit.append((metric, problem, scale.span))
-    if unfit:
-        raise unscaled_metrics_error(unfit, table, len(scales))
-    if not any(scale.weight for scale in scales) and not goals:
+            failures.append((metric, problem, scale.span))
+    if failures:
+        raise unscaled_metrics_error(failures, table, len(scales))
+    if not any(scale.weight for scale in scales) and not goal_metrics:
         hint = "give at least one metric a weight above 0"
         raise UsageError.new("every metric has weight 0", "zero-weight", hint=hint)
-    if len(scales) < RAYS and not goals:
+    if len(scales) < RAYS and not goal_metrics:
         raise _too_few_metrics_error(table, scales)
     return scales, list(_scale_notes(table, options, scales))
 
@@ -90,8 +90,8 @@ def make_scales(table: MetricValues, options: MlcpsOptions) -> tuple[list[Scale]
 def _too_few_metrics_error(table: MetricValues, scales: Sequence[Scale]) -> DataError:
     """Build the error of fewer metrics than a polygon needs."""
     names = list_names([scale.metric for scale in scales])
-    count = f"{format_count(len(scales), 'metric')} ({names})" if scales else "no metric"
-    message = f"{count}, but a polygon needs at least {RAYS} metrics"
+    count_phrase = f"{format_count(len(scales), 'metric')} ({names})" if scales else "no metric"
+    message = f"{count_phrase}, but a polygon needs at least {RAYS} metrics"
     hint = f"add metrics, or rank by any number of them with {OPTION}--desirability FILE.yaml{END}"
     return DataError.new(message, "too-few-metrics", table.name, hint=hint)
 
@@ -106,8 +106,8 @@ def check_scales(metrics: Sequence[str], options: MlcpsOptions) -> None:
             values=np.empty((0, len(metrics))),
             inputs=(),
             statistics="",
-            problem=lambda _, place, message, code: Problem(
-                message, code, None, None, metrics[place]
+            problem=lambda _, column_index, message, code: Problem(
+                message, code, None, None, metrics[column_index]
             ),
         ),
         options,
@@ -115,28 +115,31 @@ def check_scales(metrics: Sequence[str], options: MlcpsOptions) -> None:
 
 
 def apply_scales(table: MetricValues, scales: Sequence[Scale]) -> list[Scale]:
-    """Return the scales of another table for this one's columns.
+    """Return scales made for another table, with the column numbers of this table.
 
     Errors: DataError naming every metric whose values have no ray on its scale.
     """
-    table_scales = [replace(scale, place=table.metrics.index(scale.metric)) for scale in scales]
-    unfit = [
+    table_scales = [
+        replace(scale, column_index=table.metrics.index(scale.metric)) for scale in scales
+    ]
+    failures = [
         (scale.metric, problem, scale.span)
         for scale in table_scales
         if scale.weight and (problem := out_of_scale_problem(table, scale)) is not None
     ]
-    if unfit:
-        raise unscaled_metrics_error(unfit, table, len(scales))
+    if failures:
+        raise unscaled_metrics_error(failures, table, len(scales))
     return table_scales
 
 
 def _make_scale(
-    table: MetricValues, place: int, weight: float, options: MlcpsOptions
+    table: MetricValues, column_index: int, weight: float, options: MlcpsOptions
 ) -> tuple[Scale, Problem | None]:
-    """Return the scale of a metric, and what is wrong with it; weight 0 makes any values right."""
-    metric = table.metrics[place]
+    """Return the scale of a metric, and its problem or None; weight 0 allows any values."""
+    metric = table.metrics[column_index]
     direction = options.direction.get(metric)
-    scale = Scale(metric, place, direction or "max", options.rescale.get(metric), weight)
+    span = options.rescale.get(metric)
+    scale = Scale(metric, column_index, direction or "max", span, weight)
     fault = None
     if direction is None:
         measure = measure_of_column(metric)
@@ -147,8 +150,7 @@ def _make_scale(
         else:
             scale, fault = _scale_of_measure(table, scale, measure)
     if fault is not None:
-        message, code = fault
-        return scale, table.problem(0, place, message, code)
+        return scale, table.problem(0, column_index, *fault)  # the same in all models
     # a metric of weight 0 has a ray of length 0 for any values
     return scale, out_of_scale_problem(table, scale) if weight else None
 
@@ -156,7 +158,7 @@ def _make_scale(
 def _scale_of_measure(
     table: MetricValues, scale: Scale, measure: Measure
 ) -> tuple[Scale, Fault | None]:
-    """Return the scale of a known measure without declared direction, and its fault."""
+    """Return the scale of a known measure without declared direction, and its fault or None."""
     if measure.aim is not None:
         message = f"is best at {measure.aim}; neither higher nor lower is better"
         return scale, (message, "no-direction")
@@ -171,23 +173,24 @@ def _scale_of_measure(
         if scale.span is None and span != (0, 1):
             scale = replace(scale, span=span)
     elif table.lenient and scale.span is None:
-        lowest = table.values[:, scale.place].min()
-        scale = replace(scale, span=span) if measure.low < 0 and lowest < 0 else scale
+        lowest = table.values[:, scale.column_index].min()
+        if measure.low < 0 and lowest < 0:
+            scale = replace(scale, span=span)
     return scale, None
 
 
 def _scale_of_unknown_metric(
     table: MetricValues, scale: Scale, *, is_named: bool
 ) -> tuple[Scale, Fault | None]:
-    """Return the scale of another metric without declared direction, and its fault."""
+    """Return the scale of an unknown metric without declared direction, and its fault or None."""
     if is_minimised(scale.metric, table.metrics):
         return replace(scale, best="min"), _UNBOUNDED if scale.span is None else None
-    values = table.values[:, scale.place]
+    values = table.values[:, scale.column_index]
     if scale.span is None and not is_named and looks_like_count(scale.metric, values):
         message = "looks like a count, a row number or a setting, not a metric"
         return scale, (message, "not-a-metric")
-    is_free = not (scale.span or is_named or table.lenient)
-    if _has_unknown_direction(table, scale.place, is_free=is_free):
+    has_no_option = not (scale.span or is_named or table.lenient)
+    if _has_unknown_direction(table, scale.column_index, has_no_option=has_no_option):
         return scale, (_ASKED, "unknown-direction")
     return scale, None
 
@@ -195,20 +198,20 @@ def _scale_of_unknown_metric(
 def _has_known_side(metric: str) -> bool:
     """Return whether the name of a metric says whether higher or lower is better."""
     name_tests = (higher_is_better_by_name, lower_is_better_by_name, is_negated_loss)
-    return any(is_side_of(metric) for is_side_of in name_tests)
+    return any(names_direction(metric) for names_direction in name_tests)
 
 
-def _has_unknown_direction(table: MetricValues, place: int, *, is_free: bool) -> bool:
-    """Return whether it has to be said if higher or lower is better; is_free: no option names it.
+def _has_unknown_direction(table: MetricValues, column_index: int, *, has_no_option: bool) -> bool:
+    """Return whether the user has to say if higher or lower is better.
 
-    Of costs by their names, and of unknown metrics next to known measures. Of a scorer of
-    scikit-learn the greatest value is the best.
+    True of costs by their names, and of unknown metrics next to known measures; false of a scorer
+    of scikit-learn, whose greatest value is the best. has_no_option: no option names the metric.
     """
-    metric = table.metrics[place]
+    metric = table.metrics[column_index]
     if lower_is_better_by_name(metric):
         return not is_negated_loss(metric)
-    column = table.problem(0, place, _ASKED, "unknown-direction").column or ""
-    if not is_free or column.startswith("mean_test_") or _has_known_side(metric):
+    heading = table.problem(0, column_index, _ASKED, "unknown-direction").column or ""
+    if not has_no_option or heading.startswith("mean_test_") or _has_known_side(metric):
         return False
     return any(measure_of_column(name) or _has_known_side(name) for name in table.metrics)
 
@@ -217,15 +220,15 @@ def _scale_notes(
     table: MetricValues, options: MlcpsOptions, scales: Sequence[Scale]
 ) -> Iterator[ResultNote]:
     """Yield notes on metrics that are left out, reversed, assumed to rise, or badly scaled."""
-    dropped = options.zero_weight == "drop"
-    scaled = {scale.metric for scale in scales}
-    removed = [m for m in table.metrics if options.weight.get(m) == 0 and dropped]
-    assumed = (m for m in table.metrics if m in scaled and m not in options.direction)
-    for code, names, text in (
-        ("zero-weight", removed, _zero_weight_text(removed, options)),
+    drops_zeros = options.zero_weight == "drop"
+    scaled_metrics = {scale.metric for scale in scales}
+    zero_metrics = [m for m in table.metrics if options.weight.get(m) == 0 and drops_zeros]
+    undirected = (m for m in table.metrics if m in scaled_metrics and m not in options.direction)
+    for code, metrics, template in (
+        ("zero-weight", zero_metrics, _zero_weight_text(zero_metrics, options)),
         (
             "left-out",
-            [m for m in table.metrics if m not in scaled and m not in removed],
+            [m for m in table.metrics if m not in scaled_metrics and m not in zero_metrics],
             f"not in MLcps, as a range ({OPTION}--rescale{END}) is missing: {{}}",
         ),
         (
@@ -235,12 +238,12 @@ def _scale_notes(
         ),
         (
             "assumed-direction",
-            [m for m in assumed if not (measure_of_column(m) or is_negated_loss(m))],
+            [m for m in undirected if not (measure_of_column(m) or is_negated_loss(m))],
             "not a known measure, higher is assumed to be better: {}",
         ),
     ):
-        if names:
-            yield ResultNote(code, text.format(list_names(names)))
+        if metrics:
+            yield ResultNote(code, template.format(list_names(metrics)))
     if options.weight and options.desirability:
         text = (
             f"{OPTION}--metric-weight{END} affects only MLcps; set the weights of D in the file of"
@@ -248,21 +251,22 @@ def _scale_notes(
         yield ResultNote("weights", f"{text} {OPTION}--desirability{END}")
     for scale in scales:
         if scale.metric in options.rescale and table.models:
-            yield from _narrow_notes(scale, table.values[:, scale.place])
+            yield from _narrow_notes(scale, table.values[:, scale.column_index])
         yield from _other_scale_notes(scale)
 
 
-def _zero_weight_text(removed: Sequence[str], options: MlcpsOptions) -> str:
-    """Return the text on metrics of weight 0, with a place for their names."""
-    goals = {wish.metric for wish in options.desirability}
-    in_d = [name for name in removed if name in goals]
-    is_single = len(removed) == 1
+def _zero_weight_text(zero_metrics: Sequence[str], options: MlcpsOptions) -> str:
+    """Return the template of the note on metrics of weight 0, with {} for their names."""
+    goal_metrics = {wish.metric for wish in options.desirability}
+    names_in_d = [name for name in zero_metrics if name in goal_metrics]
+    is_single = len(zero_metrics) == 1
     has, are = ("has", "is") if is_single else ("have", "are")
     text = f"{{}} {has} weight 0 and {are} excluded from MLcps"
-    if in_d:
+    if names_in_d:
         pronoun = "it" if is_single else "they"
-        subject = pronoun if len(in_d) == len(removed) else list_names(in_d)
-        text += f", but {subject} enter{'s' * (len(in_d) == 1)} D"
+        subject = pronoun if len(names_in_d) == len(zero_metrics) else list_names(names_in_d)
+        enter = "enters" if len(names_in_d) == 1 else "enter"
+        text += f", but {subject} {enter} D"
     return text
 
 
@@ -270,8 +274,8 @@ def _narrow_notes(scale: Scale, values: Floats) -> Iterator[ResultNote]:
     """Yield a note where all values of a metric are close to one bound of its range."""
     if not scale.span:
         return
-    d = scale.transform(values)
-    if d.max() < NARROW or d.min() > 1 - NARROW:
+    rays = scale.transform(values)
+    if rays.max() < NARROW or rays.min() > 1 - NARROW:
         text = f"'{scale.metric}': all values are close to one bound of "
         text += "{:g}:{:g}, so it hardly affects the ranking".format(*scale.span)
         yield ResultNote("narrow", text)
@@ -293,64 +297,64 @@ ROUNDING = 1e-9  # a sum of shares may pass 1 by less
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How one metric becomes a ray of length 0..1, higher better; `place` is its column.
+    """How one metric becomes a ray of length 0..1, higher better; column_index is its column.
 
     span: the range mapped to 0..1; None where it is 0..1 already.
     """
 
     metric: str
-    place: int
+    column_index: int
     best: Direction
     span: tuple[float, float] | None
     weight: float
 
     def transform(self, values: Floats) -> Floats:
-        """Return (x - low) / (high - low), or 1 minus it; NaN outside 0..1, which has no ray."""
+        """Return (x - low) / (high - low), or 1 minus it; NaN where that is outside 0..1."""
         low, high = self.span or (0.0, 1.0)
-        d = values if self.span is None else (values - low) / (high - low)
+        rays = values if self.span is None else (values - low) / (high - low)
         if not self.weight:  # a ray of length 0 has no effect on its scale
-            d = np.nan_to_num(d)
+            rays = np.nan_to_num(rays)
         with np.errstate(invalid="ignore"):
-            is_outside = (d < -ROUNDING) | (d > 1 + ROUNDING)
-        d = np.clip(np.where(is_outside & bool(self.weight), np.nan, d), 0.0, 1.0)
-        return d if self.best == "max" else 1.0 - d
+            is_outside = (rays < -ROUNDING) | (rays > 1 + ROUNDING)
+        rays = np.clip(np.where(is_outside & bool(self.weight), np.nan, rays), 0.0, 1.0)
+        return rays if self.best == "max" else 1.0 - rays
 
 
 def compute_rays(scales: Sequence[Scale], values: Floats) -> Floats:
     """Return d (..., k, n) of raw values (..., k, all metrics)."""
     if not scales:
         return np.empty((*values.shape[:-1], 0))
-    return np.stack([scale.transform(values[..., scale.place]) for scale in scales], axis=-1)
+    return np.stack([scale.transform(values[..., scale.column_index]) for scale in scales], axis=-1)
 
 
 def out_of_scale_problem(table: MetricValues, scale: Scale) -> Problem | None:
-    """Return the problem of a metric's values, with the first one and their number."""
-    values = table.values[:, scale.place]
+    """Return the problem of the first value outside the scale, with their number; None without."""
+    values = table.values[:, scale.column_index]
     low, high = scale.span or (0.0, 1.0)
-    room = ROUNDING * (high - low)
-    below = values < low - room
-    above = values > high + room
-    is_wrong = above
+    tolerance = ROUNDING * (high - low)
+    is_below = values < low - tolerance
+    is_above = values > high + tolerance
+    is_outside = is_above
     message = "is above 1, but the other metrics are 0 to 1"
     code = "above-one"
     if scale.span is not None:
-        is_wrong = below | above
+        is_outside = is_below | is_above
         code = "outside-scale"
         message = f"is outside its range {low:g}:{high:g}"
-    elif below.any():
-        is_wrong = below
+    elif is_below.any():
+        is_outside = is_below
         code = "negative-metric"
         message = "is negative, so it cannot be the length of a ray"
     elif all((column > 1).any() for column in table.values.T):
         message = "is above 1; is it a percentage?"
-    places = np.flatnonzero(is_wrong)
-    if not len(places):
+    indices = np.flatnonzero(is_outside)
+    if not len(indices):
         return None
-    first = int(places[0])
-    further = f" ({len(places) - 1:,} more such values)" if len(places) > 1 else ""
-    percent = scale.metric in table.percent
-    value_text = f"{100 * values[first]:.10g}%" if percent else f"{values[first]:.10g}"
-    return table.problem(first, scale.place, f"{value_text} {message}{further}", code)
+    index = int(indices[0])
+    more_phrase = f" ({len(indices) - 1:,} more such values)" if len(indices) > 1 else ""
+    is_percent = scale.metric in table.percent
+    value_text = f"{100 * values[index]:.10g}%" if is_percent else f"{values[index]:.10g}"
+    return table.problem(index, scale.column_index, f"{value_text} {message}{more_phrase}", code)
 
 
 RAYS = 3  # of a polygon, at least
@@ -385,20 +389,20 @@ _HINTS = {
 def looks_like_count(metric: str, values: Floats) -> bool:
     """Tell whether a column looks like a count, a number of the row or a setting, by name."""
     name = normalize_name(metric)
-    costs = lower_is_better_by_name(name) and "rank" not in name
-    return not costs and bool(re.fullmatch(_COUNT_NAMES, name)) and bool((values % 1 == 0).all())
+    is_cost = lower_is_better_by_name(name) and "rank" not in name
+    return not is_cost and bool(re.fullmatch(_COUNT_NAMES, name)) and bool((values % 1 == 0).all())
 
 
 def round_up(value: float) -> float:
     """Return the least of 1, 2, 5, 10, 20, 50 ... and their tenths at or above a positive value."""
     if not 0 < value < inf:
         return 1.0
-    unit = floor(log10(value))
-    for power in (unit, unit + 1):
+    exponent = floor(log10(value))
+    for power in (exponent, exponent + 1):
         for digit in (1, 2, 5):
-            rounded = float(f"{digit}e{power}")
-            if rounded >= value:
-                return rounded
+            round_value = float(f"{digit}e{power}")
+            if round_value >= value:
+                return round_value
     return value
 
 
@@ -407,8 +411,8 @@ def round_range(values: Floats) -> tuple[float, float]:
     low = float(values.min())
     high = float(values.max())
     if low < 0 < high:
-        most = max(round_up(-low), round_up(high))
-        return -most, most
+        bound = max(round_up(-low), round_up(high))
+        return -bound, bound
     return (-round_up(-low), 0.0) if low < 0 else (0.0, round_up(high))
 
 
@@ -418,7 +422,7 @@ def scale_hint(code: str, metric: str, values: Floats, fixes: Mapping[str, Any])
     low = measure.low if measure is not None and isfinite(measure.low) else -1.0
     range_text = format_range((low, 1.0))
     hint = _HINTS[code]
-    name = quote_word(metric)
+    quoted_metric = quote_word(metric)
     if code == "negative-metric" and measure is not None and measure.low == 0:
         noun = "a share" if measure.high == 1 else "this measure"
         hint = f"{noun} cannot be negative; correct the value"
@@ -432,25 +436,25 @@ def scale_hint(code: str, metric: str, values: Floats, fixes: Mapping[str, Any])
             hint = "a share cannot exceed 1; correct the value"
         elif (span := _guess_range(code, metric, values)) and span[0]:
             hint = f"add {OPTION}--rescale {{metric}}={format_range(span)}{END} to read percentages"
-    percent = (
-        f"percentages: {OPTION}--rescale {name}=0:100{END}; else "
-        if NEARLY < values.max() <= 100
+    percent_clause = (
+        f"percentages: {OPTION}--rescale {quoted_metric}=0:100{END}; else "
+        if measure is None and NEARLY < values.max() <= 100
         else ""
     )
-    text = hint.format(metric=name, ends=range_text, percent=percent if measure is None else "")
-    guess = format_range(fixes["rescale"][metric]) if "rescale" in fixes else ""
-    return text if guess in text else f"{text}; guessed: {guess}"
+    filled_hint = hint.format(metric=quoted_metric, ends=range_text, percent=percent_clause)
+    guess_text = format_range(fixes["rescale"][metric]) if "rescale" in fixes else ""
+    return filled_hint if guess_text in filled_hint else f"{filled_hint}; guessed: {guess_text}"
 
 
 def guess_scale_options(
-    code: str, metric: str, values: Floats, span: tuple[float, float] | None, spared: int
+    code: str, metric: str, values: Floats, span: tuple[float, float] | None, kept_count: int
 ) -> dict[str, Any]:
     """Return the guessed options that give a metric a scale, by name.
 
-    span: the range it is scaled from, or None. spared: number of metrics kept in any case.
+    span: the range it is scaled from, or None. kept_count: number of metrics kept in any case.
     """
     if code in _LEFT_OUT:
-        return {"ignore": (metric,)} if spared >= RAYS else {}
+        return {"ignore": (metric,)} if kept_count >= RAYS else {}
     if code == "outside-scale" and span is not None:
         low, high = round_range(values)
         return {"rescale": {metric: (min(span[0], low), max(span[1], high))}}
@@ -486,47 +490,49 @@ def _guess_range(code: str, metric: str, values: Floats) -> tuple[float, float] 
     return (-round_up(-lowest) if lowest < 0 else 0.0, round_up(highest) if highest > 1 else 1.0)
 
 
-Unfit = tuple[str, Problem, tuple[float, float] | None]
+ScaleFailure = tuple[str, Problem, tuple[float, float] | None]
 
 
-def unscaled_metrics_error(unfit: Sequence[Unfit], table: MetricValues, scaled: int) -> DataError:
+def unscaled_metrics_error(
+    failures: Sequence[ScaleFailure], table: MetricValues, scaled_count: int
+) -> DataError:
     """Build the error of metrics without a scale, with hints for each and for all.
 
-    unfit: metrics, their problem, and the range they are scaled from. scaled: number of others.
+    failures: metrics, problems and ranges they are scaled from. scaled_count: other metrics.
     """
     # zero where predictions are not measured yet
     values = table.values if len(table.values) else np.zeros((1, len(table.metrics)))
     columns = {metric: values[:, i] for i, metric in enumerate(table.metrics)}
     are_percentages = (
-        _guess_range(problem.code, name, columns[name]) == (0, 100) for name, problem, _ in unfit
+        _guess_range(problem.code, name, columns[name]) == (0, 100) for name, problem, _ in failures
     )
-    if 1 < len(unfit) == len(table.metrics) and not scaled and all(are_percentages):
+    if 1 < len(failures) == len(table.metrics) and not scaled_count and all(are_percentages):
         hint = f"add {OPTION}--rescale '*=0:100'{END} to read percentages"
         fixes = {"rescale": {"*": (0.0, 100.0)}}
-        return DataError([problem for _, problem, _ in unfit], hint=hint, fixes=fixes)
-    spared = scaled + sum(problem.code not in _LEFT_OUT for _, problem, _ in unfit)
+        return DataError([problem for _, problem, _ in failures], hint=hint, fixes=fixes)
+    kept_count = scaled_count + sum(problem.code not in _LEFT_OUT for _, problem, _ in failures)
     errors = [
-        _error_with_hint(metrics, columns) for metrics in _group_by_hint(unfit, columns, spared)
+        _error_with_hint(group, columns) for group in _group_by_hint(failures, columns, kept_count)
     ]
-    unknown = [
+    undirected = [
         metric
-        for metric, problem, _ in unfit
+        for metric, problem, _ in failures
         if problem.code == "unknown-direction" and not _has_known_side(metric)
     ]
     error = DataError.from_errors_with_fixes(errors)
-    return _with_directions(error, errors, unknown, columns, spared) if unknown else error
+    return _with_directions(error, errors, undirected, columns, kept_count) if undirected else error
 
 
 _Fixable = tuple[str, Problem, dict[str, Any]]  # a metric, its problem, and the guessed options
 
 
 def _group_by_hint(
-    unfit: Sequence[Unfit], columns: Mapping[str, Floats], spared: int
+    failures: Sequence[ScaleFailure], columns: Mapping[str, Floats], kept_count: int
 ) -> Iterable[list[_Fixable]]:
     """Return the metrics in groups that share one hint, each with the options guessed for it."""
     groups: dict[Any, list[_Fixable]] = {}
-    for metric, problem, span in unfit:
-        fixes = guess_scale_options(problem.code, metric, columns[metric], span, spared)
+    for metric, problem, span in failures:
+        fixes = guess_scale_options(problem.code, metric, columns[metric], span, kept_count)
         # percentages share one hint
         key: Any = fixes == {"rescale": {metric: (0.0, 100.0)}} and problem.code == "above-one"
         key = key or (problem.code, scale_hint(problem.code, metric, columns[metric], fixes))
@@ -534,59 +540,59 @@ def _group_by_hint(
     return groups.values()
 
 
-def _error_with_hint(metrics: Sequence[_Fixable], columns: Mapping[str, Floats]) -> DataError:
+def _error_with_hint(group: Sequence[_Fixable], columns: Mapping[str, Floats]) -> DataError:
     """Build the error of metrics that share a hint, with the guessed options of all."""
-    metric, problem, fixes = metrics[0]
+    metric, problem, fixes = group[0]
     hint = scale_hint(problem.code, metric, columns[metric], fixes)
     merged: dict[str, Any] = {}
-    for _, _, fixes in metrics:
-        for name, value in fixes.items():
-            earlier = merged.get(name)
-            merged[name] = {**earlier, **value} if isinstance(earlier, dict) else value
-            if isinstance(earlier, tuple):
-                merged[name] = (*earlier, *value)
-    return DataError([problem for _, problem, _ in metrics], hint=hint, fixes=merged)
+    for _, _, fixes in group:
+        for option, value in fixes.items():
+            previous = merged.get(option)
+            merged[option] = {**previous, **value} if isinstance(previous, dict) else value
+            if isinstance(previous, tuple):
+                merged[option] = (*previous, *value)
+    return DataError([problem for _, problem, _ in group], hint=hint, fixes=merged)
 
 
 def _with_directions(
-    error: DataError,
+    merged_error: DataError,
     errors: Sequence[DataError],
-    unknown: Sequence[str],
+    undirected: Sequence[str],
     columns: Mapping[str, Floats],
-    spared: int,
+    kept_count: int,
 ) -> DataError:
     """Return an error that offers to leave metrics of unknown direction out, or each direction."""
     are_bounded = all(
-        columns[metric].min() >= 0 and columns[metric].max() <= 1 for metric in unknown
+        columns[metric].min() >= 0 and columns[metric].max() <= 1 for metric in undirected
     )
-    may_be_ignored = spared - len(unknown) >= RAYS
+    can_be_ignored = kept_count - len(undirected) >= RAYS
     readings = [
-        *(_reading_without(error.fixes, unknown) if may_be_ignored else ()),
-        *(_readings_by_direction(error.fixes, unknown) if are_bounded else ()),
+        *(_reading_without(merged_error.fixes, undirected) if can_be_ignored else ()),
+        *(_readings_by_direction(merged_error.fixes, undirected) if are_bounded else ()),
     ]
-    are_fixed = all(single.fixes or {*unknown} & _metrics_of(single) for single in errors)
-    if not (readings and are_fixed):
+    have_fixes = all(error.fixes or {*undirected} & _metrics_of(error) for error in errors)
+    if not (readings and have_fixes):
         return DataError.from_errors(errors)
-    problems = [problem for single in errors for problem in single.problems]
-    hint = next(single.hint for single in errors if {*unknown} & _metrics_of(single))
+    problems = [problem for error in errors for problem in error.problems]
+    hint = next(error.hint for error in errors if {*undirected} & _metrics_of(error))
     return DataError(problems, hint=hint, readings=readings)
 
 
-def _reading_without(fixes: Mapping[str, Any], unknown: Sequence[str]) -> Iterator[OfferedReading]:
-    """Yield the reading without metrics of unknown direction."""
-    left_out = (*fixes.get("ignore", ()), *unknown)
-    words = f"without {list_names(unknown)}, whose direction is unknown"
-    yield OfferedReading(words, {**fixes, "ignore": left_out})
+def _reading_without(fixes: Mapping[str, Any], metrics: Sequence[str]) -> Iterator[OfferedReading]:
+    """Yield the reading without these metrics of unknown direction."""
+    ignored_metrics = (*fixes.get("ignore", ()), *metrics)
+    phrase = f"without {list_names(metrics)}, whose direction is unknown"
+    yield OfferedReading(phrase, {**fixes, "ignore": ignored_metrics})
 
 
 def _readings_by_direction(
-    fixes: Mapping[str, Any], unknown: Sequence[str]
+    fixes: Mapping[str, Any], metrics: Sequence[str]
 ) -> Iterator[OfferedReading]:
     """Yield the readings in which higher, and in which lower is better in all these metrics."""
-    for best, word in (("max", "higher"), ("min", "lower")):
-        directions = {**fixes.get("direction", {}), **dict.fromkeys(unknown, best)}
-        words = f"{word} is better in {list_names(unknown)}"
-        yield OfferedReading(words, {**fixes, "direction": directions})
+    for best, comparative in (("max", "higher"), ("min", "lower")):
+        directions = {**fixes.get("direction", {}), **dict.fromkeys(metrics, best)}
+        phrase = f"{comparative} is better in {list_names(metrics)}"
+        yield OfferedReading(phrase, {**fixes, "direction": directions})
 
 
 def _metrics_of(error: DataError) -> set[str | None]:

@@ -66,36 +66,37 @@ class RankedFeatures:
     @classmethod
     def from_counts(cls, counts: FeatureCounts) -> RankedFeatures:
         """Sort features by |delta|, largest first; ties by |phi|, then by name."""
-        tp, fp, p, n = counts.tp, counts.fp, counts.positives, counts.negatives
-        phi, delta = phi_delta_of_counts(*safe_for_products(tp, fp, p, n))
-        true_rows = tp + fp
-        uniform = (true_rows == 0) | (true_rows == p + n)
-        constant = np.isnan(true_rows) | (uniform & (p + n > 0))
-        names = np.argsort(np.argsort(np.array(counts.names, object), kind="stable"))
+        tp, fp, positives, negatives = counts.tp, counts.fp, counts.positives, counts.negatives
+        phi, delta = phi_delta_of_counts(*safe_for_products(tp, fp, positives, negatives))
+        true_count = tp + fp
+        is_uniform = (true_count == 0) | (true_count == positives + negatives)
+        is_constant = np.isnan(true_count) | (is_uniform & (positives + negatives > 0))
+        name_order = np.argsort(np.array(counts.names, object), kind="stable")
+        name_ranks = np.argsort(name_order)  # the inverse of the order
         # fourteen digits: what differs by rounding alone is equal
-        keys = (names, np.round(np.abs(phi), 14), -np.round(np.abs(delta), 14))
-        order = np.lexsort([np.nan_to_num(key, nan=2.0) for key in keys])
-        cells = np.column_stack([tp, fp, p - tp, n - fp])
-        return cls(counts, cells, phi, delta, constant).take(order)
+        sort_keys = (name_ranks, np.round(np.abs(phi), 14), -np.round(np.abs(delta), 14))
+        order = np.lexsort([np.nan_to_num(key, nan=2.0) for key in sort_keys])
+        cells = np.column_stack([tp, fp, positives - tp, negatives - fp])
+        return cls(counts, cells, phi, delta, is_constant).take(order)
 
-    def take(self, places: Ints) -> RankedFeatures:
-        """Return the features at these places."""
+    def take(self, indices: Ints) -> RankedFeatures:
+        """Return the features at these indices."""
         arrays: list[Any] = [self.cells, self.phi, self.delta, self.constant]
-        return RankedFeatures(self.counts.take(places), *(array[places] for array in arrays))
+        return RankedFeatures(self.counts.take(indices), *(array[indices] for array in arrays))
 
 
 def select_features(ranked: RankedFeatures, options: FeatureOptions) -> Ints:
-    """Return the places of the selected features: |phi| < phi_max, |phi| + |delta|/delta_min >= 1.
+    """Return the indices of the selected features: |phi| < phi_max, |phi| + |delta|/delta_min >= 1.
 
     In order of |delta|, at most `top`.
     """
     phi_max, delta_min = options.limits
-    phi = np.abs(ranked.phi)
-    delta = np.abs(ranked.delta)
+    abs_phi = np.abs(ranked.phi)
+    abs_delta = np.abs(ranked.delta)
     with np.errstate(invalid="ignore"):
-        within_limits = (phi < phi_max) & (phi + delta / delta_min >= 1 - 1e-12)
-    places = np.flatnonzero(within_limits)
-    return places if options.top is None else places[: options.top]
+        is_selected = (abs_phi < phi_max) & (abs_phi + abs_delta / delta_min >= 1 - 1e-12)
+    selected_indices = np.flatnonzero(is_selected)
+    return selected_indices if options.top is None else selected_indices[: options.top]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,32 +112,32 @@ class FeatureNumbers:
 
     @classmethod
     def from_ranked(cls, ranked: RankedFeatures) -> FeatureNumbers:
-        """Compute the numbers of all features at once."""
+        """Return the numbers of all features, computed at once."""
         counts = ranked.counts
         tp, fp = ranked.cells.T[:2]
         # a row of an array becomes numbers at once, which is much faster than one by one
-        rows = np.column_stack([counts.positives + counts.negatives, counts.missing])
+        row_totals = np.column_stack([counts.positives + counts.negatives, counts.missing])
         cuts = np.clip(counts.cuts, -LARGEST, LARGEST)
-        rates = [cuts, divide(tp, counts.positives), divide(fp, counts.negatives)]
-        return cls(ranked, from_units(rows, counts.unit), np.column_stack(rates))
+        cuts_and_rates = [cuts, divide(tp, counts.positives), divide(fp, counts.negatives)]
+        return cls(ranked, from_units(row_totals, counts.unit), np.column_stack(cuts_and_rates))
 
-    def row(self, i: int) -> dict[str, Any]:
+    def row(self, index: int) -> dict[str, Any]:
         """Return the columns of a feature before `phi`."""
         counts = self.ranked.counts
-        rows, missing = self.totals[i].tolist()
-        cells = self.ranked.cells[i]
+        rows, missing = self.totals[index].tolist()
+        cells = self.ranked.cells[index]
         # None for NaN, an integer for a whole number
         support, tp, fp, fn, tn = (
-            None if n != n else int(n) if n == int(n) else n
-            for n in from_units(np.append(cells[:2].sum(), cells), counts.unit).tolist()
+            None if number != number else int(number) if number == int(number) else number
+            for number in from_units(np.append(cells[:2].sum(), cells), counts.unit).tolist()
         )
-        cut, sensitivity, fpr = map(_none_for_nan, self.rates[i].tolist())
+        cut, sensitivity, fpr = map(_none_for_nan, self.rates[index].tolist())
         return {
-            "feature": counts.names[i],
-            "column": counts.columns[i],
-            "kind": counts.kinds[i],
+            "feature": counts.names[index],
+            "column": counts.columns[index],
+            "kind": counts.kinds[index],
             "cut": cut,
-            "rule": counts.rules[i],
+            "rule": counts.rules[index],
             "rows": rows,
             "missing": missing,
             "support": support,
@@ -152,42 +153,44 @@ class FeatureNumbers:
 def feature_table(
     ranked: RankedFeatures,
     level: float | None,
-    selected: Ints | None,
-    significant: list[bool] | None,
+    selected_indices: Ints | None,
+    is_significant: list[bool] | None,
     *,
     corrected: bool = False,
 ) -> Rows:
-    """Return one row per feature; with `selected` (places) also whether it is selected.
+    """Return one row per feature; with `selected_indices` also whether it is selected.
 
-    significant: whether each feature differs from chance, by Benjamini-Hochberg p-values; None
+    is_significant: whether each feature differs from chance, by Benjamini-Hochberg p-values; None
     without a level. corrected: also delta of cuts by cross-fitting, which roles use.
     """
-    places = None if selected is None else set(selected.tolist())
-    numbers = FeatureNumbers.from_ranked(ranked)
-    positions = [_with_limits(ranked, sign, level) for sign in PHI_AND_DELTA]
-    tested_positions = positions
+    selected_set = None if selected_indices is None else set(selected_indices.tolist())
+    feature_numbers = FeatureNumbers.from_ranked(ranked)
+    limited_positions = [_with_limits(ranked, sign, level) for sign in PHI_AND_DELTA]
+    tested_positions = limited_positions
     if corrected:
         tested_positions = [
             _with_limits(ranked, sign, level, held_out=True) for sign in PHI_AND_DELTA
         ]
-        if significant is None:  # a chosen threshold cannot be tested without a level
-            significant = [False] * len(ranked.counts)
+        if is_significant is None:  # a chosen threshold cannot be tested without a level
+            is_significant = [False] * len(ranked.counts)
 
-    def make_row(i: int) -> Row:
-        row = numbers.row(i)
-        phi, delta = (_position_estimate(ranked, i, position) for position in positions)
-        tested = [_position_estimate(ranked, i, position) for position in tested_positions]
+    def make_row(index: int) -> Row:
+        row = feature_numbers.row(index)
+        phi, delta = (_position_estimate(ranked, index, position) for position in limited_positions)
+        tested_estimates = [
+            _position_estimate(ranked, index, position) for position in tested_positions
+        ]
         row |= {"phi": phi, "delta": delta}
         if corrected:
-            row["corrected_delta"] = tested[1]
-        on_border = 0 in (row["tp"], row["fp"], row["fn"], row["tn"])
-        implied = implications(ranked, i) if on_border else []
+            row["corrected_delta"] = tested_estimates[1]
+        is_on_border = 0 in (row["tp"], row["fp"], row["fn"], row["tn"])
+        implied_rules = implications(ranked, index) if is_on_border else []
         row["role"] = feature_role(
-            *tested, significant=None if significant is None else significant[i]
+            *tested_estimates, significant=None if is_significant is None else is_significant[index]
         )
-        row["implications"] = [rule for rule, _ in implied]
-        if places is not None:
-            row["selected"] = i in places
+        row["implications"] = [rule for rule, _ in implied_rules]
+        if selected_set is not None:
+            row["selected"] = index in selected_set
         return as_row(row)
 
     return LazyRows(len(ranked.counts), make_row)
@@ -197,8 +200,8 @@ def differ_from_chance(ranked: RankedFeatures, level: float | None) -> list[bool
     """Return which features differ from chance, at a false discovery rate of 1 - level."""
     if level is None:
         return None
-    significant = benjamini_hochberg(chance_p_values(ranked)) < 1 - level
-    return list((significant | _soft_features(ranked.counts)).tolist())
+    is_significant = benjamini_hochberg(chance_p_values(ranked)) < 1 - level
+    return list((is_significant | _soft_features(ranked.counts)).tolist())
 
 
 def chance_p_values(ranked: RankedFeatures) -> Floats:
@@ -208,15 +211,15 @@ def chance_p_values(ranked: RankedFeatures) -> Floats:
     """
     counts = ranked.counts
     tp, fp = _held_out_counts(counts)
-    soft = np.isnan(tp) | _soft_features(counts)
-    tp = np.where(soft, 0, tp)
-    fp = np.where(soft, 0, fp)
-    p = proportions_p_value(tp, counts.positives, fp, counts.negatives)
-    cross_fitted = _cross_fitted_features(counts)
-    if cross_fitted.any():
-        largest = smirnov_p_value(np.abs(ranked.delta), counts.positives, counts.negatives)
-        p = np.where(cross_fitted, np.maximum(p, largest), p)
-    return np.where(soft, np.nan, p)
+    is_soft = np.isnan(tp) | _soft_features(counts)
+    tp = np.where(is_soft, 0, tp)
+    fp = np.where(is_soft, 0, fp)
+    p_values = proportions_p_value(tp, counts.positives, fp, counts.negatives)
+    is_cross_fitted = _cross_fitted_features(counts)
+    if is_cross_fitted.any():
+        largest_p_values = smirnov_p_value(np.abs(ranked.delta), counts.positives, counts.negatives)
+        p_values = np.where(is_cross_fitted, np.maximum(p_values, largest_p_values), p_values)
+    return np.where(is_soft, np.nan, p_values)
 
 
 def _soft_features(counts: FeatureCounts) -> Bools:
@@ -230,11 +233,14 @@ def _cross_fitted_features(counts: FeatureCounts) -> Bools:
 
 
 def _held_out_counts(counts: FeatureCounts) -> tuple[Floats, Floats]:
-    """Return TP and FP, from held-out folds for features with a chosen threshold."""
-    free = np.isnan(counts.held_tp)
+    """Return TP and FP; of features with a chosen threshold those of held-out folds, or NaN."""
+    has_no_cut = np.isnan(counts.held_tp)
     is_unassigned = np.isinf(counts.held_tp)
-    tp, fp = (np.where(is_unassigned, np.nan, cells) for cells in (counts.held_tp, counts.held_fp))
-    return np.where(free, counts.tp, tp), np.where(free, counts.fp, fp)
+    held_tp, held_fp = (
+        np.where(is_unassigned, np.nan, held_counts)
+        for held_counts in (counts.held_tp, counts.held_fp)
+    )
+    return np.where(has_no_cut, counts.tp, held_tp), np.where(has_no_cut, counts.fp, held_fp)
 
 
 def feature_role(phi: Estimate, delta: Estimate, *, significant: bool | None = None) -> str | None:
@@ -254,17 +260,17 @@ def feature_role(phi: Estimate, delta: Estimate, *, significant: bool | None = N
     return "covariant" if delta.value > 0 else "contravariant"
 
 
-def implications(ranked: RankedFeatures, i: int) -> list[tuple[str, int]]:
+def implications(ranked: RankedFeatures, index: int) -> list[tuple[str, int]]:
     """Return the implications without an exception in these rows, with their support.
 
     fp = 0: f -> c (upper left border); fn = 0: not f -> not c (upper right); tp = 0: f -> not c
     (lower left); tn = 0: not f -> c (lower right). None for constant features or one class.
     """
     counts = ranked.counts
-    has_both_classes = counts.positives[i] > 0 and counts.negatives[i] > 0
-    if ranked.constant[i] or counts.rules[i] == "soft" or not has_both_classes:
+    has_both_classes = counts.positives[index] > 0 and counts.negatives[index] > 0
+    if ranked.constant[index] or counts.rules[index] == "soft" or not has_both_classes:
         return []
-    tp, fp, fn, tn = ranked.cells[i].tolist()
+    tp, fp, fn, tn = ranked.cells[index].tolist()
     rules = (("f → c", fp, tp), ("¬f → ¬c", fn, tn), ("f → ¬c", tp, fp), ("¬f → c", tn, fn))
     return [(rule, support) for rule, exceptions, support in rules if not exceptions and support]
 
@@ -275,54 +281,62 @@ def implication_table(ranked: RankedFeatures, level: float | None) -> Rows:
     confidence: rows with both sides / rows with the left one; no limit for chosen thresholds.
     """
     counts = ranked.counts
-    on_borders = np.flatnonzero((ranked.cells == 0).any(axis=1)).tolist()
-    rules = [(i, *implied) for i in on_borders for implied in implications(ranked, i)]
-    supports = np.array([support for *_, support in rules])
+    border_indices = np.flatnonzero((ranked.cells == 0).any(axis=1)).tolist()
+    implied_rules = [
+        (index, *implication)
+        for index in border_indices
+        for implication in implications(ranked, index)
+    ]
+    supports = np.array([support for *_, support in implied_rules])
     estimates = proportion_estimates(supports, supports, "too_few_rows", level=level)
-    cross_fitted = _cross_fitted_features(counts)
+    is_cross_fitted = _cross_fitted_features(counts)
     return [
         as_row(
             {
-                "feature": counts.names[i],
+                "feature": counts.names[index],
                 "implication": rule,
                 "support": from_units(support, counts.unit),
-                "confidence": Estimate(confidence.value) if cross_fitted[i] else confidence,
+                "confidence": Estimate(confidence.value) if is_cross_fitted[index] else confidence,
             }
         )
-        for (i, rule, support), confidence in zip(rules, estimates, strict=True)
+        for (index, rule, support), confidence in zip(implied_rules, estimates, strict=True)
     ]
 
 
 def _with_limits(
     ranked: RankedFeatures, sign: int, level: float | None, *, held_out: bool = False
 ) -> Floats:
-    """Return phi (sign 1) or delta (-1), (k, 3), no limits for soft votes, chosen thresholds."""
+    """Return phi (sign 1) or delta (sign -1) with its limits, (k, 3).
+
+    No limits for soft votes, nor for chosen thresholds unless held out.
+    """
     counts = ranked.counts
     shift = -1.0 if sign == 1 else 0.0
     values = ranked.phi if sign == 1 else ranked.delta
-    cross_fitted = _cross_fitted_features(counts)
-    unlimited = _soft_features(counts)
+    is_cross_fitted = _cross_fitted_features(counts)
+    has_no_limits = _soft_features(counts)
     if held_out:
         tp, fp = _held_out_counts(counts)
-        estimates = divide(tp, counts.positives) + sign * divide(fp, counts.negatives) + shift
-        values = np.where(cross_fitted, estimates, values)
+        held_out_values = divide(tp, counts.positives) + sign * divide(fp, counts.negatives) + shift
+        values = np.where(is_cross_fitted, held_out_values, values)
     else:
         tp, fp = counts.tp, counts.fp
-        unlimited |= cross_fitted
-    low, high = np.full((2, len(counts)), np.nan)
-    if level is not None and not unlimited.all():
-        tp = np.where(unlimited, 0, tp)
-        fp = np.where(unlimited, 0, fp)
-        _, *limits = combine_proportions(
+        has_no_limits |= is_cross_fitted
+    lower, upper = np.full((2, len(counts)), np.nan)
+    if level is not None and not has_no_limits.all():
+        tp = np.where(has_no_limits, 0, tp)
+        fp = np.where(has_no_limits, 0, fp)
+        _, *bounds = combine_proportions(
             1, sign, tp, counts.positives, fp, counts.negatives, level=level
         )
-        low, high = (np.where(unlimited, np.nan, limit + shift) for limit in limits)
-    return np.column_stack([values, np.minimum(low, values), np.maximum(high, values)])
+        lower, upper = (np.where(has_no_limits, np.nan, bound + shift) for bound in bounds)
+    return np.column_stack([values, np.minimum(lower, values), np.maximum(upper, values)])
 
 
-def _position_estimate(ranked: RankedFeatures, i: int, positions: Floats) -> Estimate:
-    value, low, high = map(_none_for_nan, positions[i].tolist())
-    reason = CONSTANT if ranked.constant[i] else None
+def _position_estimate(ranked: RankedFeatures, index: int, limited_positions: Floats) -> Estimate:
+    """Return phi or delta of a feature; limited_positions (k, 3): see `_with_limits`."""
+    value, low, high = map(_none_for_nan, limited_positions[index].tolist())
+    reason = CONSTANT if ranked.constant[index] else None
     if value is None and reason is None:
         reason = "too_few_rows" if ranked.counts.unit == 1 else "fractional_weights"
     return Estimate(value, low, high, reason)
@@ -340,24 +354,28 @@ def feature_result(
     level = plane.confidence
     _refuse_features(features, level, options.cut)
     ranked = RankedFeatures.from_counts(features.counts)
-    selected = select_features(ranked, options) if options.select else None
-    significant = differ_from_chance(ranked, level)
-    rows = feature_table(ranked, level, selected, significant, corrected=options.cut == "best")
+    selected_indices = select_features(ranked, options) if options.select else None
+    is_significant = differ_from_chance(ranked, level)
+    feature_rows = feature_table(
+        ranked, level, selected_indices, is_significant, corrected=options.cut == "best"
+    )
     tables: dict[str, Rows] = {}
-    if selected is not None:
-        tables["selected"] = LazyRows(len(selected), lambda i: rows[int(selected[i])])
-    tables |= {"features": rows, "implications": implication_table(ranked, level)}
+    if selected_indices is not None:
+        tables["selected"] = LazyRows(
+            len(selected_indices), lambda row_index: feature_rows[int(selected_indices[row_index])]
+        )
+    tables |= {"features": feature_rows, "implications": implication_table(ranked, level)}
     tables |= plane_tables(plane)
     answer = feature_answer(
-        strongest_features(ranked, rows, level),
-        _chance_tests(significant, len(rows), level),
-        None if selected is None else len(selected),
+        strongest_features(ranked, feature_rows, level),
+        _chance_tests(is_significant, len(feature_rows), level),
+        None if selected_indices is None else len(selected_indices),
         options.top,
     )
     summary = _class_summary(features.classes) | {
         "features": len(ranked.counts),
         "constant": int(ranked.constant.sum()),
-        **({} if selected is None else {"selected": len(selected)}),
+        **({} if selected_indices is None else {"selected": len(selected_indices)}),
     }
     return Document(
         command="phidelta",
@@ -385,46 +403,50 @@ def _refuse_features(features: CountedFeatures, level: float | None, cut: Cut | 
 
 
 def strongest_features(
-    ranked: RankedFeatures, rows: Rows, level: float | None
+    ranked: RankedFeatures, feature_rows: Rows, level: float | None
 ) -> StrongestFeatures:
-    """Return the features with the largest |delta|; `rows`: of all features."""
+    """Return the features with the largest |delta|; `feature_rows`: of all features."""
     with np.errstate(invalid="ignore"):
-        ties = int((np.abs(ranked.delta) > abs(ranked.delta[:1]) - ROUNDING).sum())
-    # adjusted by Bonferroni's rule
-    p = chance_p_values(ranked.take(np.arange(min(len(rows), 1)))) * len(rows)
-    by_chance = level is not None and bool((p >= 1 - level).any())
-    return StrongestFeatures(rows[: min(ties, MAX_NAMED) or 1], ties, by_chance, level or 0.95)
+        tie_count = int((np.abs(ranked.delta) > abs(ranked.delta[:1]) - ROUNDING).sum())
+    # of the first feature, adjusted by Bonferroni's rule
+    first_p = chance_p_values(ranked.take(np.arange(min(len(feature_rows), 1))))
+    adjusted_p = first_p * len(feature_rows)
+    may_be_chance = level is not None and bool((adjusted_p >= 1 - level).any())
+    return StrongestFeatures(
+        feature_rows[: min(tie_count, MAX_NAMED) or 1], tie_count, may_be_chance, level or 0.95
+    )
 
 
 def _chance_tests(
-    significant: list[bool] | None, features: int, level: float | None
+    is_significant: list[bool] | None, feature_count: int, level: float | None
 ) -> ChanceTests:
     """Return how many features do not differ from chance; none are tested without a level."""
     error_rate = 0.0 if level is None else 1 - level
     return ChanceTests(
-        features,
-        insignificant=significant.count(False) if significant else 0,
-        false_positives=error_rate * features,
+        feature_count,
+        insignificant=is_significant.count(False) if is_significant else 0,
+        false_positives=error_rate * feature_count,
     )
 
 
 def _class_summary(classes: ClassCounts) -> dict[str, Any]:
     """Return rows and class totals, and the class ratio."""
-    ratio = Population.from_counts(classes.positives, classes.negatives, classes.unit)
+    class_ratio = Population.from_counts(classes.positives, classes.negatives, classes.unit)
     return {
         "rows": from_units(classes.positives + classes.negatives, classes.unit),
         "positives": from_units(classes.positives, classes.unit),
         "negatives": from_units(classes.negatives, classes.unit),
-        "prevalence": ratio.prevalence,
-        "odds": ratio.odds,
+        "prevalence": class_ratio.prevalence,
+        "odds": class_ratio.odds,
     }
 
 
 def _feature_signature(
     features: CountedFeatures, plane: PlaneOptions, options: FeatureOptions
 ) -> str:
+    """Return the settings that change numbers, and the hashes of files and statistics."""
     phi_max, delta_min = options.limits
-    selection = f"{phi_max:g},{delta_min:g},{options.top or 'all'}" if options.select else None
+    selection_text = f"{phi_max:g},{delta_min:g},{options.top or 'all'}" if options.select else None
     return build_signature(
         "cmd pos cut miss only weight select ci",
         {
@@ -434,7 +456,7 @@ def _feature_signature(
             "miss": features.roles.missing,
             "only": ",".join(features.requested),
             "weight": "yes" if features.roles.weight else None,
-            "select": selection,
+            "select": selection_text,
             "ci": plane.signed,
         },
         features.roles,
@@ -448,6 +470,7 @@ def _feature_signature(
 def _feature_parameters(
     features: CountedFeatures, plane: PlaneOptions, options: FeatureOptions
 ) -> dict[str, Any]:
+    """Return every setting of the result, in its resolved form."""
     classes = features.classes
     phi_max, delta_min = options.limits if options.select else (None, None)
     return build_parameters(
@@ -479,14 +502,14 @@ def _counting_notes(
     if options.cut == "best":
         text = "thresholds are chosen on these rows; the corrected δ is expected on new data"
         yield ResultNote("chosen-cuts", text)
-    gaps = int((features.counts.missing > 0).sum())
-    if gaps:
-        lack, its = ("feature has", "its") if gaps == 1 else ("features have", "their")
-        text = f"{gaps:,} {lack} missing values, which are left out of {its} counts"
+    gap_count = int((features.counts.missing > 0).sum())
+    if gap_count:
+        subject, pronoun = ("feature has", "its") if gap_count == 1 else ("features have", "their")
+        text = f"{gap_count:,} {subject} missing values, which are left out of {pronoun} counts"
         yield ResultNote("feature-gaps", text)
     if ranked.constant.any():
-        names = list_names(compress(ranked.counts.names, ranked.constant), 5)
-        text = f"constant features, true in every row or in no row: {names}"
+        constant_names = list_names(compress(ranked.counts.names, ranked.constant), 5)
+        text = f"constant features, true in every row or in no row: {constant_names}"
         yield ResultNote("constant-features", text)
     if features.entries:
         text = (
@@ -496,10 +519,13 @@ def _counting_notes(
         yield ResultNote("rows-from-entries", text)
 
 
-def _selection_notes(selected: Rows) -> Iterator[ResultNote]:
+def _selection_notes(selected_rows: Rows) -> Iterator[ResultNote]:
     """Yield a note on selected features that are not significantly different from chance."""
-    unsure = sum(covers_zero(row.get("corrected_delta", row["delta"])) for row in selected)
-    if unsure:
-        text = f"{unsure:,} of the {len(selected):,} selected features are not significantly "
-        text += f"different from chance (δ 0); a lower {OPTION}--phi-max{END} excludes more of them"
+    unsure_count = sum(
+        covers_zero(row.get("corrected_delta", row["delta"])) for row in selected_rows
+    )
+    if unsure_count:
+        text = f"{unsure_count:,} of the {len(selected_rows):,} selected features are not "
+        text += f"significantly different from chance (δ 0); a lower {OPTION}--phi-max{END} "
+        text += "excludes more of them"
         yield ResultNote("unsure-selected", text)

@@ -33,19 +33,21 @@ CutChoice = Literal["median", "mean", "best", "soft"] | float
 
 
 def _accept_isometrics(flag: str, value: object) -> dict[str, tuple[float, ...]]:
-    mapping = to_mapping(flag, value, "measures to values")
-    lines = {
-        name: tuple(to_float(flag, number) for number in as_list(numbers))
-        for name, numbers in mapping.items()
+    entries = to_mapping(flag, value, "measures to values")
+    values_by_measure = {
+        measure: tuple(to_float(flag, value_of_line) for value_of_line in as_list(line_values))
+        for measure, line_values in entries.items()
     }
-    for name, numbers in lines.items():
-        if name not in ISOMETRICS:
-            hint = suggestion(name, ISOMETRICS) or f"choose one of {', '.join(ISOMETRICS)}"
-            raise bad_option(f"{OPTION}{flag}{END}: '{name}' has no isometric lines", hint)
-        for number in numbers:
-            if not 0 <= number <= 1:
-                raise bad_option(f"{OPTION}{flag}{END} {name}={number:g} is not between 0 and 1")
-    return lines
+    for measure, line_values in values_by_measure.items():
+        if measure not in ISOMETRICS:
+            hint = suggestion(measure, ISOMETRICS) or f"choose one of {', '.join(ISOMETRICS)}"
+            raise bad_option(f"{OPTION}{flag}{END}: '{measure}' has no isometric lines", hint)
+        for value_of_line in line_values:
+            if not 0 <= value_of_line <= 1:
+                raise bad_option(
+                    f"{OPTION}{flag}{END} {measure}={value_of_line:g} is not between 0 and 1"
+                )
+    return values_by_measure
 
 
 def _accept_cut(flag: str, value: object) -> CutChoice | None:

@@ -75,8 +75,10 @@ AS_COUNTED = {  # by --totals, in addition
 
 def plane_tables(plane: PlaneOptions) -> dict[str, Rows]:
     """Return the corners of the diamonds, and the requested lines in each."""
-    unbalanced = (population for population in plane.populations if population.prevalence != 0.5)
-    populations = [BALANCED, *unbalanced]
+    other_populations = (
+        population for population in plane.populations if population.prevalence != 0.5
+    )
+    populations = [BALANCED, *other_populations]
     tables: dict[str, Rows] = {"corners": corner_rows(populations)}
     if plane.isometrics:
         tables["isometrics"] = isometric_rows(list(plane.isometrics.items()), populations)
@@ -87,14 +89,16 @@ def isometric_notes(
     plane: PlaneOptions, tables: Mapping[str, Rows], odds: str | None
 ) -> Iterator[ResultNote]:
     """Yield notes on lines that do not exist in the diamond, and on their class ratio."""
-    lines = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
+    values_with_line = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
     if not plane.populations and plane.isometrics.keys() - {"sensitivity", "specificity"}:
         advice = f"for the sample's ratio add {OPTION}--prevalence {odds or 'P:N'}{END}"
         yield ResultNote("lines-at-one-to-one", f"lines are for balanced classes (1:1); {advice}")
-    for name, values in plane.isometrics.items():
-        lost = [f"{value:g}" for value in values if (name, value) not in lines]
-        if lost:
-            text = f"{name} {', '.join(lost)} has no line: at most a corner has this value"
+    for measure, values in plane.isometrics.items():
+        value_texts = [f"{value:g}" for value in values if (measure, value) not in values_with_line]
+        if value_texts:
+            text = (
+                f"{measure} {', '.join(value_texts)} has no line: at most a corner has this value"
+            )
             yield ResultNote("no-line", text)
 
 
@@ -119,39 +123,39 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     tables = _model_tables(sample, plane, options)
     curves = _evaluate_curves(sample, options.points, level) if options.curve else NO_CURVES
     tables |= curves.tables
-    answer, run_notes = _answer_for_models(tables, sample, options, level)
+    answer, notes_on_runs = _answer_for_models(tables, sample, options, level)
     summary = provenance.class_totals(sample)
     if sample.runs:
         summary["runs"] = len(sample.runs)
-    statistics = _statistics_digest(sample, options.reference, curves.digest)
-    caveats: list[ResultNote] = []
+    statistics_digest = _statistics_digest(sample, options.reference, curves.digest)
+    measure_notes: list[ResultNote] = []
     if options.measure:  # most runs request none and start without these
         from clfeval.methods.measurement.measure_rows import additional_measure_rows
 
-        settings = IntervalSettings(level, totals=options.totals)
-        tables["measures"], statistics, caveats = additional_measure_rows(
-            sample, options.measure, settings, statistics
+        interval_settings = IntervalSettings(level, totals=options.totals)
+        tables["measures"], statistics_digest, measure_notes = additional_measure_rows(
+            sample, options.measure, interval_settings, statistics_digest
         )
     tables |= plane_tables(plane)
     document = Document(
         command="phidelta",
-        signature=_classifier_signature(sample, plane, options, statistics),
+        signature=_classifier_signature(sample, plane, options, statistics_digest),
         inputs=sample.files,
         parameters=_classifier_parameters(sample, plane, options),
         summary=summary,
         tables=tables,
         answer=(provenance.prefix_threshold(answer[0], sample.thresholds), *answer[1:]),
         warnings=(
-            *_classifier_notes(sample, summary["odds"], curves=options.curve),
-            *run_notes,
+            *_classifier_notes(sample, summary["odds"], has_curves=options.curve),
+            *notes_on_runs,
             *isometric_notes(plane, tables, summary["odds"]),
-            *caveats,
+            *measure_notes,
         ),
     )
     return explain_missing_limits(document, sample.patterns, plane.confidence)
 
 
-def _check_reference(reference: str, sample: Sample, runs: bool) -> None:
+def _check_reference(reference: str, sample: Sample, has_runs: bool) -> None:
     """Raise UsageError for a reference that is unknown, alone, or without common rows."""
     models = sample.slices[None].models
     if reference not in models:
@@ -159,7 +163,7 @@ def _check_reference(reference: str, sample: Sample, runs: bool) -> None:
     if len(models) == 1:
         message = f"{OPTION}--reference{END} '{reference}' is the only model; add another model"
         raise bad_option(message)
-    if not sample.patterns and not runs:
+    if not sample.patterns and not has_runs:
         message = (
             f"{OPTION}--reference{END} compares models on the same rows, and the table has counts "
             "only"
@@ -177,13 +181,13 @@ def _model_tables(
     pooled_level = None if options.runs else level
     design = Design(options.totals, "exact" if level is None else plane.interval)
     counts = PlaneCounts.from_slices(sample.slices, pooled_level, design, sample.patterns)
-    models = model_rows(counts, sample.thresholds)
-    tables: dict[str, Rows] = {"models": models}
+    rows_of_models = model_rows(counts, sample.thresholds)
+    tables: dict[str, Rows] = {"models": rows_of_models}
     if plane.populations:
         tables["populations"] = population_rows(counts, plane.populations)
     if options.reference is not None and not options.runs:
         differences = comparison_rows(
-            sample.patterns, models, options.reference, level, options.margin, COMPARED
+            sample.patterns, rows_of_models, options.reference, level, options.margin, COMPARED
         )
         tables["comparisons"] = [*differences]
     return tables
@@ -195,20 +199,20 @@ def _answer_for_models(
     """Return the sentences on models, and notes on runs, whose tables are added to `tables`."""
     if sample.runs:
         return _add_runs(tables, sample, options, level)
-    untested = _add_best_models(tables, sample, options, level)
+    untested_reason = _add_best_models(tables, sample, options, level)
     margin = options.margin.get("delta")
-    return classifier_answer(tables, level, untested, options.reference, margin), ()
+    return classifier_answer(tables, level, untested_reason, options.reference, margin), ()
 
 
 def _add_best_models(
     tables: dict[str, Rows], sample: Sample, options: ClassifierOptions, level: float | None
 ) -> str:
-    """Add the table of models tied with the best by δ; return why there is none, else nothing."""
+    """Add the table of models tied with the best by δ; return why there is none, or ""."""
     patterns = sample.patterns.get(None)
-    several = len(sample.slices[None].models) > 1
-    if several and has_few_clusters(patterns):
+    has_several_models = len(sample.slices[None].models) > 1
+    if has_several_models and has_few_clusters(patterns):
         return f"there are fewer than {FEWEST_CLUSTERS} clusters"
-    if options.reference is not None or not several:
+    if options.reference is not None or not has_several_models:
         return ""
     if level is None:
         return "no intervals are computed"
@@ -216,20 +220,20 @@ def _add_best_models(
         return "the models' rows may differ"
     if len(patterns.models) > MOST_COMPARED:
         return f"more than {MOST_COMPARED} models are too many for all pairs"
-    rows = [*best_model_rows(patterns, "delta", level)]
-    if not rows:
+    best_rows = [*best_model_rows(patterns, "delta", level)]
+    if not best_rows:
         return "the errors of δ are unknown"
-    tables["best"] = rows
+    tables["best"] = best_rows
     return ""
 
 
-def _statistics_digest(sample: Sample, reference: str | None, curves: str | None) -> str:
-    """Return the digest of all counts that results rest on; curves: that of the scores, if any."""
+def _statistics_digest(sample: Sample, reference: str | None, curves_digest: str | None) -> str:
+    """Return the digest of all counts that results rest on; curves_digest: of the scores."""
     digests = [counts.digest() for counts in (sample.slices[None], *sample.runs.values())]
     if reference is not None and sample.patterns:
         digests.append(sample.patterns[None].digest())
-    if curves is not None:
-        digests.append(curves)
+    if curves_digest is not None:
+        digests.append(curves_digest)
     return digests[0] if len(digests) == 1 else sha256("".join(digests).encode()).hexdigest()
 
 
@@ -241,6 +245,7 @@ def _slice_columns(sample: Sample) -> tuple[str, ...]:
 def _classifier_signature(
     sample: Sample, plane: PlaneOptions, options: ClassifierOptions, statistics: str
 ) -> str:
+    """Return the settings that change numbers, and the hashes of files and statistics."""
     return provenance.build_signature(
         "cmd pos cut miss weight by run ref margin odds totals ci measures",
         {
@@ -266,10 +271,13 @@ def _classifier_signature(
 def _classifier_parameters(
     sample: Sample, plane: PlaneOptions, options: ClassifierOptions
 ) -> dict[str, Any]:
+    """Return every setting of the result, in its resolved form."""
     parameters = plane_parameters(plane)
     if plane.confidence is not None:
-        methods = AS_COUNTED[options.totals]
-        parameters["interval_methods"] |= provenance.name_interval_methods(methods, plane.interval)
+        as_counted = AS_COUNTED[options.totals]
+        parameters["interval_methods"] |= provenance.name_interval_methods(
+            as_counted, plane.interval
+        )
     if plane.interval == "bootstrap":
         parameters["interval_methods"] |= {
             "phi, delta, measures ending in _u": "percentile bootstrap"
@@ -315,27 +323,29 @@ def _evaluate_curves(
         raise UsageError.new(
             f"{OPTION}--curve{END} needs scores: {reason}", "needs-scores", hint=hint
         )
-    curves: list[Row] = []
-    points: list[Row] = []
-    digests: dict[str, str] = {}
-    for i, model in enumerate(predictions.models):
+    rows_of_curves: list[Row] = []
+    rows_of_points: list[Row] = []
+    digest_by_model: dict[str, str] = {}
+    for model_index, model in enumerate(predictions.models):
         if model.kind == "label":
-            continue
-        scores_by_slice = predictions.scores(i)
-        digests[model.name] = scores_by_slice[None].digest()
-        for label in sample.slices:
-            scores = scores_by_slice[label]
+            continue  # without scores
+        scores_by_slice = predictions.scores(model_index)
+        digest_by_model[model.name] = scores_by_slice[None].digest()
+        for slice_name in sample.slices:
+            scores = scores_by_slice[slice_name]
             curve = None
             if scores.positives.sum() and scores.negatives.sum():
                 curve = PhiDeltaCurve.from_scores(scores)
-                points += point_rows(label, model.name, curve, point_limit)
-            curves.append(curve_row(label, model.name, curve, level))
+                rows_of_points += point_rows(slice_name, model.name, curve, point_limit)
+            rows_of_curves.append(curve_row(slice_name, model.name, curve, level))
     # scores are held one model at a time, but rows are listed by slice
-    place = {label: i for i, label in enumerate(sample.slices)}
-    for rows in (curves, points):
-        rows.sort(key=lambda row: place[row["slice"]])  # type: ignore[index]
-    digest = "".join(f"{name}{scores_digest}" for name, scores_digest in sorted(digests.items()))
-    return CurveTables({"curves": curves, "curve": points}, digest)
+    slice_order = {slice_name: i for i, slice_name in enumerate(sample.slices)}
+    for rows in (rows_of_curves, rows_of_points):
+        rows.sort(key=lambda row: slice_order[row["slice"]])  # type: ignore[index]
+    digest = "".join(
+        f"{name}{scores_digest}" for name, scores_digest in sorted(digest_by_model.items())
+    )
+    return CurveTables({"curves": rows_of_curves, "curve": rows_of_points}, digest)
 
 
 def _add_runs(
@@ -345,47 +355,50 @@ def _add_runs(
     models = sample.slices[None].models
     runs = Runs.from_sample(sample)
     counts = PlaneCounts.from_slices(sample.runs, level)
-    rows = run_rows(counts, sample.thresholds)
-    values = run_values(counts)
-    tables["runs"] = sorted(rows, key=lambda row: models.index(row["model"]))
-    means = run_means(values, runs, level)
-    tables["run_spread"] = spread_rows(values, means)
+    rows_of_runs = run_rows(counts, sample.thresholds)
+    values_by_model = run_values(counts)
+    tables["runs"] = sorted(rows_of_runs, key=lambda row: models.index(row["model"]))
+    means = run_means(values_by_model, runs, level)
+    tables["run_spread"] = spread_rows(values_by_model, means)
     comparisons: list[Row] = []
     if level is not None:
         reference = options.reference or ALL_PAIRS
         differences = _differences_by_run(sample, runs.reference(reference), level)
         comparisons += run_comparisons(
-            values, models, runs, reference, differences, level=level, seed=SEED
+            values_by_model, models, runs, reference, differences, level=level, seed=SEED
         )
     if comparisons:
         tables["comparisons"] = comparisons
-    notes = [*run_notes("delta", values, runs, sample.roles.cluster, level)]
+    notes = [*run_notes("delta", values_by_model, runs, sample.roles.cluster, level)]
     return run_answer(means, tables["run_spread"], comparisons, runs, level), notes
 
 
 def _differences_by_run(sample: Sample, reference: str | None, level: float) -> RowDifferences:
     """Return differences from the reference on the rows of each run; none without a reference."""
-    rows: list[Row] = []
+    difference_rows: list[Row] = []
     if reference is not None and sample.predictions is not None:
-        rows += slice_comparison_rows(sample.predictions.slices, reference, level, {}, COMPARED)
-    return row_differences(rows, slice_label((str(sample.roles.run),), ("",)))
+        difference_rows += slice_comparison_rows(
+            sample.predictions.slices, reference, level, {}, COMPARED
+        )
+    run_prefix = slice_label((str(sample.roles.run),), ("",))
+    return row_differences(difference_rows, run_prefix)
 
 
-def _classifier_notes(sample: Sample, odds: str | None, *, curves: bool) -> list[ResultNote]:
+def _classifier_notes(sample: Sample, odds: str | None, *, has_curves: bool) -> list[ResultNote]:
     """Return notes on classes without rows, on curves, and on how predictions were counted."""
     counts = sample.slices[None]
     notes: list[ResultNote] = []
-    for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
+    for class_word, totals in (("positive", counts.positives), ("negative", counts.negatives)):
         if not totals.all():
-            text = f"no row is {name}: φ, δ and all measures of both classes are undefined"
+            text = f"no row is {class_word}: φ, δ and all measures of both classes are undefined"
             notes.append(ResultNote("single-class", text))
     if odds is None and not notes:
         text = "the models have different class totals: compare their φ and δ only"
         notes.append(ResultNote("different-totals", text))
-    if curves:
+    if has_curves:
         text = "the largest δ of a curve is chosen on these rows; expect less on new data"
         notes.append(ResultNote("chosen-threshold", text))
     if sample.predictions is not None:
         notes += provenance.counting_notes(sample.predictions)
-        notes += provenance.bucket_notes(sample.predictions, curves=curves)
+        notes += provenance.bucket_notes(sample.predictions, curves=has_curves)
     return notes

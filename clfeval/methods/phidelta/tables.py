@@ -85,18 +85,20 @@ def isometric_rows(
 
 def _line_rows(measure: str, value: float, population: Population) -> Iterator[Row]:
     """Yield the points of the lines of a value at a prevalence."""
-    p = population.prevalence
-    for branch, (tp, fp) in enumerate(isometric_lines(measure, value, p)):
-        places = np.stack([*phi_delta(tp, fp), *phi_delta_at_prevalence(tp, fp, p)], axis=1)
-        for point, (phi, delta, phi_b, delta_b) in enumerate(places.tolist()):
+    prevalence = population.prevalence
+    for branch_number, (tp, fp) in enumerate(isometric_lines(measure, value, prevalence)):
+        points = np.stack(
+            [*phi_delta(tp, fp), *phi_delta_at_prevalence(tp, fp, prevalence)], axis=1
+        )
+        for point_number, (phi, delta, phi_b, delta_b) in enumerate(points.tolist()):
             yield as_row(
                 {
                     "measure": measure,
                     "value": value,
-                    "prevalence": p,
+                    "prevalence": prevalence,
                     "odds": population.odds,
-                    "branch": branch,
-                    "point": point,
+                    "branch": branch_number,
+                    "point": point_number,
                     "phi": phi,
                     "delta": delta,
                     "phi_b": phi_b,
@@ -126,43 +128,50 @@ def isometric_lines(measure: str, value: float, p: float) -> Iterator[Line]:
         "npv": (-p * value, n * (1 - value), n * (1 - value) - p * value),
     }[measure]
     # where a x + b y = c enters and leaves the unit square, but for rounding
-    points = [(x, (c - a * x) / b) for x in (0.0, 1.0) if b]
-    points += [((c - b * y) / a, y) for y in (0.0, 1.0) if a]
-    on_square = {
+    crossings = [(x, (c - a * x) / b) for x in (0.0, 1.0) if b]
+    crossings += [((c - b * y) / a, y) for y in (0.0, 1.0) if a]
+    square_points = {
         (round(min(max(x, 0.0), 1.0), 12), round(min(max(y, 0.0), 1.0), 12))
-        for x, y in points
+        for x, y in crossings
         if -1e-12 <= x <= 1 + 1e-12 and -1e-12 <= y <= 1 + 1e-12
     }
-    if len(on_square) > 1:
-        first, last = np.array([min(on_square), max(on_square)]).T
-        yield first, last
+    if len(square_points) > 1:
+        tp_ends, fp_ends = np.array([min(square_points), max(square_points)]).T
+        yield tp_ends, fp_ends
 
 
 def _information_lines(value: float, p: float) -> Iterator[Line]:
     """Yield the lines above and below the phi axis: information grows with distance from it."""
 
-    def bits(phi: Floats, delta: Floats) -> Floats:
+    def information(phi: Floats, delta: Floats) -> Floats:
         rates = (phi + delta + 1) / 2, (phi - delta + 1) / 2
         return mutual_information(Confusion.from_prevalence(*rates, p))
 
-    def branch(sign: float) -> Line:
+    def curve(sign: float) -> Line:
         # on the borders from the (anti-)oracle to both side corners
-        oracle = np.zeros(2)
+        oracles = np.zeros(2)
         corners = np.array([-1.0, 1.0])
-        limits, _ = bisect(lambda x: bits(x, sign * (1 - np.abs(x))) > value, oracle, corners)
-        left, right = limits
-        phi = left + (right - left) * (1 - np.cos(np.linspace(0, np.pi, STEPS + 1))) / 2
-        highest = 1 - np.abs(phi)
-        _, high = bisect(lambda y: bits(phi, sign * y) < value, np.zeros_like(phi), highest)
-        high[[0, -1]] = highest[[0, -1]]
-        return (phi + sign * high + 1) / 2, (phi - sign * high + 1) / 2
+        end_points, _ = bisect(
+            lambda x: information(x, sign * (1 - np.abs(x))) > value, oracles, corners
+        )
+        left_end, right_end = end_points
+        phi = left_end + (right_end - left_end) * (1 - np.cos(np.linspace(0, np.pi, STEPS + 1))) / 2
+        greatest_heights = 1 - np.abs(phi)
+        _, heights = bisect(
+            lambda height: information(phi, sign * height) < value,
+            np.zeros_like(phi),
+            greatest_heights,
+        )
+        heights[[0, -1]] = greatest_heights[[0, -1]]
+        return (phi + sign * heights + 1) / 2, (phi - sign * heights + 1) / 2
 
     if value == 0:
         yield np.array([0.0, 1.0]), np.array([0.0, 1.0])
         return
     for sign in (1.0, -1.0):
-        if bits(np.zeros(1), np.array([sign]))[0] > value:  # else no point has more information
-            yield branch(sign)
+        (largest_information,) = information(np.zeros(1), np.array([sign]))
+        if largest_information > value:  # else no point has more information
+            yield curve(sign)
 
 
 PRIOR = ("phi_b", "delta_b")
@@ -178,19 +187,20 @@ def interpret_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str 
         return None, f"δ is undefined ({delta.reason})"
     if delta.low is None or delta.high is None:
         return None, "δ has no confidence interval"
-    covered = [f"{edge:g}" for edge in BOUNDARIES if delta.low <= edge <= delta.high]
-    if covered:
-        return None, f"the CI of δ includes {' and '.join(covered)}"
-    words = WORDS[bisect_right(BOUNDARIES, delta.value)]
+    covered_edges = [f"{edge:g}" for edge in BOUNDARIES if delta.low <= edge <= delta.high]
+    if covered_edges:
+        return None, f"the CI of δ includes {' and '.join(covered_edges)}"
+    reading = WORDS[bisect_right(BOUNDARIES, delta.value)]
     if phi.value in (-1, 1):
-        return f"{words}: always {_class_side(phi.value)}", None
-    low, high = phi.low, phi.high
-    if words != "informative" or low is None or high is None:
-        return words, None
-    if any(low <= edge <= high for edge in (-LEAN, LEAN)):
-        return words, None
-    biased = abs(phi.value or 0.0) > LEAN
-    return f"{words}, {f'biased towards {_class_side(low)}' if biased else 'balanced'}", None
+        return f"{reading}: always {_class_side(phi.value)}", None
+    phi_low, phi_high = phi.low, phi.high
+    if reading != "informative" or phi_low is None or phi_high is None:
+        return reading, None
+    if any(phi_low <= edge <= phi_high for edge in (-LEAN, LEAN)):
+        return reading, None
+    is_biased = abs(phi.value or 0.0) > LEAN
+    bias = f"biased towards {_class_side(phi_low)}" if is_biased else "balanced"
+    return f"{reading}, {bias}", None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,28 +219,30 @@ class PlaneCounts:
     @classmethod
     def from_slices(
         cls,
-        parts: Mapping[Any, ConfusionCounts],
+        counts_by_label: Mapping[Any, ConfusionCounts],
         level: float | None,
         design: Design = RANDOM,
         patterns: Mapping[str | None, PatternCounts] | None = None,
     ) -> PlaneCounts:
         """Concatenate the models of all slices or runs."""
-        return cls(*concatenate_counts(parts), level, design, patterns or {})
+        return cls(*concatenate_counts(counts_by_label), level, design, patterns or {})
 
-    def share(self, name: str, *, level: float | None = None) -> Estimates:
+    def share(self, measure_id: str, *, level: float | None = None) -> Estimates:
         """Return a share of the rows with its exact interval."""
-        measure = CATALOG[name]
+        measure = CATALOG[measure_id]
         cells = Cells.at_prevalence(self.counts)
         level = level or self.level
         values = divide(*measure.share(cells)) if measure.share else measure.function(cells)
         design = Design(method=self.design.method)
-        bounds = None if level is None else exact_limits(name, cells, level=level, design=design)
-        return estimate_column(values, bounds, cells, measure.undefined)
+        limits = (
+            None if level is None else exact_limits(measure_id, cells, level=level, design=design)
+        )
+        return estimate_column(values, limits, cells, measure.undefined)
 
     def measure_at(
         self,
-        name: str,
-        p: float | None = None,
+        measure_id: str,
+        prevalence: float | None = None,
         *,
         values: Floats | None = None,
         ranges: Mapping[str, Limits] | None = None,
@@ -239,50 +251,64 @@ class PlaneCounts:
 
         ranges: its limits, from `ranges_at`; computed if None.
         """
-        measure = CATALOG[name]
-        cells = Cells.at_prevalence(self.counts, p)
+        measure = CATALOG[measure_id]
+        cells = Cells.at_prevalence(self.counts, prevalence)
         if measure.interval == "linear":
-            a, b, shift = measure.terms(cells.p, cells.n)
-            line = a * cells.rates[0] + b * cells.rates[1] + shift
-            values = line if values is None else np.where(np.isnan(line), np.nan, values)
+            tpr_weight, fpr_weight, shift = measure.terms(cells.p, cells.n)
+            linear_values = tpr_weight * cells.rates[0] + fpr_weight * cells.rates[1] + shift
+            values = (
+                linear_values
+                if values is None
+                else np.where(np.isnan(linear_values), np.nan, values)
+            )
         if values is None:
             values = measure.function(cells.at_rates(*cells.rates))
-            if p is None:  # F1 needs no row of each class
+            if prevalence is None:  # F1 needs no row of each class
                 values = np.where(np.isnan(values), measure.function(cells.observed), values)
-        bounds = self._limits_at(name, cells, ranges)
+        limits = self._limits_at(measure_id, cells, ranges)
         return estimate_column(
-            values, bounds, cells, measure.undefined if p is None else measure.undefined_at_odds
+            values,
+            limits,
+            cells,
+            measure.undefined if prevalence is None else measure.undefined_at_odds,
         )
 
     def _limits_at(
-        self, name: str, cells: Cells, ranges: Mapping[str, Limits] | None
+        self, measure_id: str, cells: Cells, ranges: Mapping[str, Limits] | None
     ) -> Limits | None:
         """Return the limits of a measure of the two rates; ranges: those computed already."""
-        measure = CATALOG[name]
+        measure = CATALOG[measure_id]
         if self.level is None:
             return None
         if self.design.method != "bootstrap":
-            method = "linear" if measure.interval == "linear" else "region"
+            limits_method = "linear" if measure.interval == "linear" else "region"
             return measure_limits(
-                name, cells, level=self.level, design=self.design, by=method, computed=ranges
+                measure_id,
+                cells,
+                level=self.level,
+                design=self.design,
+                by=limits_method,
+                computed=ranges,
             )
-        names = self.counts.models
+        models = self.counts.models
         limits, _ = bootstrap_limits(
-            {name: measure.function},
+            {measure_id: measure.function},
             cells,
-            np.arange(len(names)),
-            names,
+            np.arange(len(models)),
+            models,
             IntervalSettings(self.level, "bootstrap", self.design.totals, RESAMPLES, SEED),
-            lambda i: TableResampler.from_patterns(self.patterns.get(self.labels[i]), names[i]),
+            lambda model_index: TableResampler.from_patterns(
+                self.patterns.get(self.labels[model_index]), models[model_index]
+            ),
         )
-        return limits[name]
+        return limits[measure_id]
 
-    def ranges_at(self, p: float | None, names: Sequence[str]) -> dict[str, Limits]:
-        """Return the limits of measures that are ranges over a score region, found together."""
+    def ranges_at(self, prevalence: float | None, measure_ids: Sequence[str]) -> dict[str, Limits]:
+        """Return the limits of measures that are ranges over a score region, computed jointly."""
         if self.level is None or self.design.method == "bootstrap":
             return {}
-        cells = Cells.at_prevalence(self.counts, p)
-        return search_ranges(names, cells, level=self.level, design=self.design, by="region")
+        cells = Cells.at_prevalence(self.counts, prevalence)
+        return search_ranges(measure_ids, cells, level=self.level, design=self.design, by="region")
 
     def position(self) -> tuple[Estimates, Estimates]:
         """Return the estimates of phi and delta."""
@@ -299,13 +325,15 @@ class PlaneCounts:
     def quotient(self, formula: Callable[..., Floats]) -> Floats:
         """Return a quotient of products of TP, FP, positives and negatives, by one division."""
         counts = self.counts
-        cells = (counts.tp, counts.fp, counts.positives, counts.negatives)
-        products = safe_for_products(*cells)
+        count_arrays = (counts.tp, counts.fp, counts.positives, counts.negatives)
+        products = safe_for_products(*count_arrays)
         quotients = formula(*products)
         if products[0] is not counts.tp:  # the small ones fit as they are
-            larger = np.maximum(counts.positives, counts.negatives)
-            is_small = larger.astype(np.float64) ** 2 < 2.0**61
-            quotients[..., is_small] = formula(*(cell[is_small] for cell in cells))
+            larger_class = np.maximum(counts.positives, counts.negatives)
+            is_small = larger_class.astype(np.float64) ** 2 < 2.0**61
+            quotients[..., is_small] = formula(
+                *(count_array[is_small] for count_array in count_arrays)
+            )
         return quotients
 
     def rates(self, thresholds: Mapping[str, float | None]) -> CellColumns:
@@ -325,14 +353,16 @@ def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> li
     prevalence. `region_*`: simultaneous intervals of phi and delta.
     """
     phi, delta = plane.position()
-    interpretations = [interpret_position(*pair) for pair in zip(phi, delta, strict=True)]
+    interpretations = [
+        interpret_position(*phi_and_delta) for phi_and_delta in zip(phi, delta, strict=True)
+    ]
     # the two are independent: intervals at the square root of the level cover both at the level
     rate_level = None if plane.level is None else math.sqrt(plane.level)
     cells = Cells.at_prevalence(plane.counts)
-    even = ("precision", "npv", *NON_SHARE_MEASURES)
-    even_ranges = plane.ranges_at(0.5, even)
-    ranges = plane.ranges_at(None, (*NON_SHARE_MEASURES, *PRIOR))
-    error = plane.quotient(lambda tp, fp, p, n: divide((p - tp) * n + fp * p, 2 * p * n))
+    even_measures = ("precision", "npv", *NON_SHARE_MEASURES)
+    even_ranges = plane.ranges_at(0.5, even_measures)
+    sample_ranges = plane.ranges_at(None, (*NON_SHARE_MEASURES, *PRIOR))
+    error_values = plane.quotient(lambda tp, fp, p, n: divide((p - tp) * n + fp * p, 2 * p * n))
     return rows_from_columns(
         {
             "slice": plane.labels,
@@ -340,20 +370,31 @@ def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> li
             **plane.rates(thresholds),
             "phi": phi,
             "delta": delta,
-            "reading": [words for words, _ in interpretations],
+            "reading": [reading for reading, _ in interpretations],
             "reading_withheld": [reason for _, reason in interpretations],
             "accuracy_u": plane.accuracy_u(),
-            "error_u": plane.measure_at("error_u", values=error),
-            **{f"{name}_u": plane.measure_at(name, 0.5, ranges=even_ranges) for name in even},
-            **{name: plane.share(name) for name in ("accuracy", "error_rate", "precision", "npv")},
-            **{name: plane.measure_at(name, ranges=ranges) for name in NON_SHARE_MEASURES},
+            "error_u": plane.measure_at("error_u", values=error_values),
             **{
-                name: plane.measure_at(name, values=CATALOG[name].function(cells), ranges=ranges)
-                for name in PRIOR
+                f"{measure}_u": plane.measure_at(measure, 0.5, ranges=even_ranges)
+                for measure in even_measures
             },
             **{
-                f"region_{name}": plane.share(name, level=rate_level)
-                for name in ("sensitivity", "specificity")
+                measure: plane.share(measure)
+                for measure in ("accuracy", "error_rate", "precision", "npv")
+            },
+            **{
+                measure: plane.measure_at(measure, ranges=sample_ranges)
+                for measure in NON_SHARE_MEASURES
+            },
+            **{
+                measure: plane.measure_at(
+                    measure, values=CATALOG[measure].function(cells), ranges=sample_ranges
+                )
+                for measure in PRIOR
+            },
+            **{
+                f"region_{measure}": plane.share(measure, level=rate_level)
+                for measure in ("sensitivity", "specificity")
             },
         }
     )
@@ -361,8 +402,10 @@ def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> li
 
 def population_rows(plane: PlaneCounts, populations: Sequence[Population]) -> list[Row]:
     """Return, per slice, population and model, phi_b, delta_b and the measures there."""
-    names = (*PRIOR, "accuracy", "precision", "npv", "mutual_information")
-    position: dict[Any, int] = {label: i for i, label in enumerate(dict.fromkeys(plane.labels))}
+    measures = (*PRIOR, "accuracy", "precision", "npv", "mutual_information")
+    slice_order: dict[Any, int] = {
+        slice_name: i for i, slice_name in enumerate(dict.fromkeys(plane.labels))
+    }
     rows = [
         row
         for population in populations
@@ -372,11 +415,14 @@ def population_rows(plane: PlaneCounts, populations: Sequence[Population]) -> li
                 "model": plane.counts.models,
                 "prevalence": [population.prevalence] * len(plane.labels),
                 "odds": [population.odds] * len(plane.labels),
-                **{name: plane.measure_at(name, population.prevalence) for name in names},
+                **{
+                    measure: plane.measure_at(measure, population.prevalence)
+                    for measure in measures
+                },
             }
         )
     ]
-    return sorted(rows, key=lambda row: position[row["slice"]])
+    return sorted(rows, key=lambda row: slice_order[row["slice"]])
 
 
 def run_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> list[Row]:
@@ -396,13 +442,13 @@ def run_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> list
 
 def run_values(plane: PlaneCounts) -> RunValues:
     """Return delta and phi by measure and model, then by run, in the format of a report."""
-    values: dict[tuple[str, str], dict[str, Estimate]] = {}
-    tables = Cells.at_prevalence(plane.counts).observed
-    for metric in COMPARED:
-        estimates = plane.measure_at(metric, values=CATALOG[metric].function(tables))
-        for model, run, value in zip(plane.counts.models, plane.labels, estimates, strict=True):
-            values.setdefault((metric, model), {})[str(run)] = value
-    return values
+    values_by_model: dict[tuple[str, str], dict[str, Estimate]] = {}
+    observed_tables = Cells.at_prevalence(plane.counts).observed
+    for measure in COMPARED:
+        estimates = plane.measure_at(measure, values=CATALOG[measure].function(observed_tables))
+        for model, run, estimate in zip(plane.counts.models, plane.labels, estimates, strict=True):
+            values_by_model.setdefault((measure, model), {})[str(run)] = estimate
+    return values_by_model
 
 
 def spread_rows(values: RunValues, means: Sequence[RunMean]) -> list[Row]:
@@ -410,10 +456,10 @@ def spread_rows(values: RunValues, means: Sequence[RunMean]) -> list[Row]:
 
     SD and covariance divide by runs - 1; spread: the root of the sum of both variances.
     """
-    by_measure = {(mean.metric, mean.model): mean for mean in means}
+    means_by_measure = {(mean.metric, mean.model): mean for mean in means}
     rows: list[Row] = []
     for model in dict.fromkeys(mean.model for mean in means):
-        delta, phi = (by_measure[metric, model] for metric in COMPARED)
+        delta, phi = (means_by_measure[metric, model] for metric in COMPARED)
         mean = delta.mean
         value, low, high = (
             None if limit is None else (1 + limit) / 2
@@ -448,12 +494,17 @@ def spread_rows(values: RunValues, means: Sequence[RunMean]) -> list[Row]:
 
 def _covariance(values: RunValues, model: str) -> float:
     """Return the covariance over runs of the two measures of a model, where they are defined."""
-    columns = [
-        [run.value for run in values[metric, model].values() if run.value is not None]
-        for metric in COMPARED
+    values_by_measure = [
+        [
+            estimate.value
+            for estimate in values[measure, model].values()
+            if estimate.value is not None
+        ]
+        for measure in COMPARED
     ]
-    return float(np.cov(np.array(columns), ddof=1)[0, 1])
+    return float(np.cov(np.array(values_by_measure), ddof=1)[0, 1])
 
 
 def _class_side(phi: float) -> str:
+    """Return the class that a sign of phi favours."""
     return "positive" if phi > 0 else "negative"

@@ -70,26 +70,28 @@ def recalibration_answer(
     log_odds_offer: how scores below 0 are read as log odds; empty where there are none.
     """
     level = options.level
-    decided = [model for model in models if model.gain is not None]
-    by_verdict = {
-        verdict: [model for model in decided if model.gain and model.gain.verdict == verdict]
+    decided_models = [model for model in models if model.gain is not None]
+    models_by_verdict = {
+        verdict: [model for model in decided_models if model.gain and model.gain.verdict == verdict]
         for verdict in ("helps", "harms", "undecided")
     }
-    yield from (_helps(model, level) for model in by_verdict["helps"])
-    yield from (_harms(model, level) for model in by_verdict["harms"])
+    yield from (_helps(model, level) for model in models_by_verdict["helps"])
+    yield from (_harms(model, level) for model in models_by_verdict["harms"])
     for loss in LOSSES:
-        undecided = [model for model in by_verdict["undecided"] if model.loss == loss]
-        if undecided:
-            yield _undecided(undecided, loss, level)
+        undecided_models = [model for model in models_by_verdict["undecided"] if model.loss == loss]
+        if undecided_models:
+            yield _undecided(undecided_models, loss, level)
     for reason in REASONS:
-        names = [model.model for model in models if model.reason == reason]
-        if names:
+        model_names = [model.model for model in models if model.reason == reason]
+        if model_names:
             offer = log_odds_offer if reason == "not_probabilities" else ""
             has_classes = any(model.classes for model in models)
-            yield _not_recalibrated(names, reason, offer, has_classes=has_classes)
-    unjudged = [model for model in models if model.reason == "few_clusters"]
-    if unjudged:
-        yield _too_few_clusters([model.model for model in unjudged], unjudged[0].clusters or 0)
+            yield _not_recalibrated(model_names, reason, offer, has_classes=has_classes)
+    unjudged_models = [model for model in models if model.reason == "few_clusters"]
+    if unjudged_models:
+        yield _too_few_clusters(
+            [model.model for model in unjudged_models], unjudged_models[0].clusters or 0
+        )
 
     if options.population is not None:
         yield from (
@@ -126,36 +128,37 @@ def _harms(model: ModelRecalibration, level: float) -> Answer:
     """Return the sentence on a model that recalibration makes worse."""
     gain = model.gain
     assert gain is not None
-    worse = GainEstimate(-gain.value, -gain.high, -gain.low)
+    loss_rise = GainEstimate(-gain.value, -gain.high, -gain.low)
     text = f"{quote_if_ambiguous(model.model)}: {model.selected} recalibration raises the "
-    text += f"{loss_title(model.loss)} of {NEW_ROWS} by {_with_limits(worse, level)}: keep the "
+    text += f"{loss_title(model.loss)} of {NEW_ROWS} by {_with_limits(loss_rise, level)}: keep the "
     return _answer("recalibration-harms", f"{text}scores.", model, gain)
 
 
 def _undecided(models: Sequence[ModelRecalibration], loss: LossName, level: float) -> Answer:
     """Return the sentence on models whose gain may be positive or negative."""
-    title = loss_title(loss)
-    names = join_names([model.model for model in models])
-    largest = max(models, key=lambda model: 0.0 if model.gain is None else model.gain.high)
-    gain = largest.gain
+    loss_name = loss_title(loss)
+    names_text = join_names([model.model for model in models])
+    widest_model = max(models, key=lambda model: 0.0 if model.gain is None else model.gain.high)
+    gain = widest_model.gain
     assert gain is not None
-    if len(models) == 1 and largest.selected != "none":
-        text = (
-            f"{names}: whether {largest.selected} recalibration lowers the {title} of {NEW_ROWS} "
-        )
-        text += f"is undecided, by {_with_limits(gain, level)}: keep the scores."
-        if _has_few_clusters(largest):
-            text += f" The limits of {largest.clusters} clusters are wide: a fall of up to "
+    if len(models) == 1 and widest_model.selected != "none":
+        text = f"{names_text}: whether {widest_model.selected} recalibration lowers the "
+        text += f"{loss_name} of {NEW_ROWS} is undecided, by {_with_limits(gain, level)}: "
+        text += "keep the scores."
+        if _has_few_clusters(widest_model):
+            text += f" The limits of {widest_model.clusters} clusters are wide: a fall of up to "
             text += f"{format_number(gain.high)} is not excluded; more clusters may decide it."
-        return _answer("recalibration-undecided", text, largest, gain)
-    text = f"{names}: keep the scores, as no recalibration {_of_others(models)}lowers the {title} "
-    text += f"of {NEW_ROWS} significantly; a fall of up to {format_number(gain.high)}"
-    text += f" ({quote_if_ambiguous(largest.model)})" if len(models) > 1 else ""
+        return _answer("recalibration-undecided", text, widest_model, gain)
+    text = f"{names_text}: keep the scores, as no recalibration {_of_others(models)}lowers the "
+    text += f"{loss_name} of {NEW_ROWS} significantly; "
+    text += f"a fall of up to {format_number(gain.high)}"
+    text += f" ({quote_if_ambiguous(widest_model.model)})" if len(models) > 1 else ""
     text += " is not excluded."
-    if _has_few_clusters(largest):
-        text += f" The limits of {largest.clusters} clusters are wide: more clusters may decide it."
-    names_of_models = tuple(model.model for model in models)
-    return Answer("recalibration-undecided", text, names_of_models, loss)
+    if _has_few_clusters(widest_model):
+        text += f" The limits of {widest_model.clusters} clusters are wide: "
+        text += "more clusters may decide it."
+    model_names = tuple(model.model for model in models)
+    return Answer("recalibration-undecided", text, model_names, loss)
 
 
 def _has_few_clusters(model: ModelRecalibration) -> bool:
@@ -168,37 +171,38 @@ def _of_others(models: Sequence[ModelRecalibration]) -> str:
 
     With more than two classes no method changes them.
     """
-    has_many = any(
+    has_many_unchanged = any(
         model.unchanged > MANY_UNCHANGED * model.rows for model in models if not model.classes
     )
-    return "that leaves scores of 0 and 1 as they are " if has_many else ""
+    return "that leaves scores of 0 and 1 as they are " if has_many_unchanged else ""
 
 
-def _too_few_clusters(names: Sequence[str], clusters: int) -> Answer:
+def _too_few_clusters(model_names: Sequence[str], cluster_count: int) -> Answer:
     """Return the sentence on models whose rows are of too few clusters for limits."""
-    text = f"{join_names(names)} cannot be judged: {format_count(clusters, 'cluster')} "
-    text += f"{'is' if clusters == 1 else 'are'} too few, as limits of a gain need "
+    text = f"{join_names(model_names)} cannot be judged: {format_count(cluster_count, 'cluster')} "
+    text += f"{'is' if cluster_count == 1 else 'are'} too few, as limits of a gain need "
     text += f"{FEWEST_CLUSTERS}. Keep the scores, or get rows of more clusters."
-    return Answer("not-recalibrated", text, tuple(names))
+    return Answer("not-recalibrated", text, tuple(model_names))
 
 
 def _not_recalibrated(
-    names: Sequence[str], reason: str, offer: str = "", *, has_classes: bool = False
+    model_names: Sequence[str], reason: str, offer_clause: str = "", *, has_classes: bool = False
 ) -> Answer:
     """Return the sentence on models that are not recalibrated, and the remedy.
 
-    offer: a clause. has_classes: more than two.
+    offer_clause: another remedy. has_classes: there are more than two classes.
     """
-    singular, plural = REASONS[reason]
+    singular_claim, plural_claim = REASONS[reason]
     if has_classes:
-        singular, plural = CLASS_REASONS.get(reason, (singular, plural))
-    text = f"{join_names(names)} {singular if len(names) == 1 else plural}"
+        singular_claim, plural_claim = CLASS_REASONS.get(reason, (singular_claim, plural_claim))
+    text = f"{join_names(model_names)} {singular_claim if len(model_names) == 1 else plural_claim}"
     if reason == "reversed_scores" and not has_classes:
-        text += f"; recalibrate as {OPTION}--model {quote_if_ambiguous(names[0])}:reversed{END}"
+        model_name = quote_if_ambiguous(model_names[0])
+        text += f"; recalibrate as {OPTION}--model {model_name}:reversed{END}"
     else:
-        text += f" and {'is' if len(names) == 1 else 'are'} not recalibrated"
-    text += f"; {offer}" if offer else ""
-    return Answer("not-recalibrated", f"{text}.", tuple(names))
+        text += f" and {'is' if len(model_names) == 1 else 'are'} not recalibrated"
+    text += f"; {offer_clause}" if offer_clause else ""
+    return Answer("not-recalibrated", f"{text}.", tuple(model_names))
 
 
 def _answer(code: str, text: str, model: ModelRecalibration, gain: GainEstimate) -> Answer:

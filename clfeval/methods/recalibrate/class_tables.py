@@ -32,29 +32,31 @@ def confidence_group_rows(
     calibrator = model.final_calibrator
     if not isinstance(calibrator, TemperatureCalibrator | OneVsRestCalibrator):
         return
-    predicted = scores.p.argmax(axis=1)
+    predicted_classes = scores.p.argmax(axis=1)
     confidence = scores.p.max(axis=1)
-    recalibrated = _probabilities_of(calibrator, scores.p, predicted)
+    recalibrated_confidence = _probabilities_of(calibrator, scores.p, predicted_classes)
     for row in calibration_rows(None, model.model, scores.most_probable(), level, Design()):
         low, high = score_limits(row)
-        n = np.where((confidence >= low) & (confidence <= high), scores.n, 0)
+        group_weights = np.where((confidence >= low) & (confidence <= high), scores.n, 0)
+        weighted_sum = (recalibrated_confidence * group_weights).sum()
         yield as_row(
             {
                 "model": model.model,
                 **{name: row[name] for name in ("bin", "rows", "mean_score")},
-                "mean_recalibrated": float((recalibrated * n).sum() / n.sum()),
+                "mean_recalibrated": float(weighted_sum / group_weights.sum()),
                 "observed": row["observed"],
             }
         )
 
 
-def _probabilities_of(calibrator: ClassCalibrator, p: Floats, classes: Ints) -> Floats:
+def _probabilities_of(calibrator: ClassCalibrator, p: Floats, class_indices: Ints) -> Floats:
     """Return the recalibrated probability of one class of each row, (m,)."""
     recalibrated = np.empty(len(p))
     for start in range(0, len(p), _AT_ONCE):
         block = slice(start, start + _AT_ONCE)
-        calibrated = calibrator.calibrate(p[block])
-        recalibrated[block] = calibrated[np.arange(len(calibrated)), classes[block]]
+        block_probabilities = calibrator.calibrate(p[block])
+        row_indices = np.arange(len(block_probabilities))
+        recalibrated[block] = block_probabilities[row_indices, class_indices[block]]
     return recalibrated
 
 
@@ -63,8 +65,14 @@ def class_line_rows(model: ModelRecalibration) -> Iterator[Row]:
     for assessment in model.assessments:
         calibrator = assessment.calibrator
         if assessment.method == "one-vs-rest" and isinstance(calibrator, OneVsRestCalibrator):
-            lines = zip(calibrator.intercepts.tolist(), calibrator.powers.tolist(), strict=True)
-            for label, (intercept, power) in zip(model.classes, lines, strict=True):
+            intercepts = calibrator.intercepts.tolist()
+            powers = calibrator.powers.tolist()
+            for class_name, intercept, power in zip(model.classes, intercepts, powers, strict=True):
                 yield as_row(
-                    {"model": model.model, "class": label, "intercept": intercept, "power": power}
+                    {
+                        "model": model.model,
+                        "class": class_name,
+                        "intercept": intercept,
+                        "power": power,
+                    }
                 )

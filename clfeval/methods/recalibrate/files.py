@@ -71,12 +71,12 @@ def as_calibrators(result: Document) -> Iterator[str]:
 
     UsageError for class probabilities that are not those of the table, such as percentages.
     """
-    file = stored_calibrators(result)
-    for model in result.extras.get("computed", ()) if file.classes else ():
+    calibrator_file = stored_calibrators(result)
+    for model in result.extras.get("computed", ()) if calibrator_file.classes else ():
         message = f"the probabilities of '{model}' are computed from other numbers in the table"
         hint = "write probabilities that sum to 1 into the table, one column a class"
         raise UsageError.new(message, "no-calibrator", hint=hint)
-    yield file.to_json()
+    yield calibrator_file.to_json()
 
 
 def as_sql(result: Document) -> Iterator[str]:
@@ -93,32 +93,33 @@ def as_sql(result: Document) -> Iterator[str]:
         message = f"the scores of '{model}' are made of several columns, so no expression has them"
         hint = f"use {OPTION}--save NAME.calibrator.json{END}"
         raise UsageError.new(message, "no-sql", hint=hint)
-    file = stored_calibrators(result)
+    calibrator_file = stored_calibrators(result)
     expressions = [
-        f"/* {_verdict_comment(stored, file.rows)} */\n"
+        f"/* {_verdict_comment(stored, calibrator_file.rows)} */\n"
         f"{sql_expression(stored)} AS {_sql_name(stored.model)}_{stored.method}"
-        for stored in file.calibrators
+        for stored in calibrator_file.calibrators
     ]
     yield ",\n".join(expressions) + "\n"
 
 
-def _verdict_comment(stored: StoredCalibrator, rows: float) -> str:
+def _verdict_comment(stored: StoredCalibrator, row_count: float) -> str:
     """Return whether a calibrator helps, by its gain, and from how many rows that is known."""
-    fitted = f"fitted to {format_count(rows, 'row')}"
+    fit_clause = f"fitted to {format_count(row_count, 'row')}"
     gain = stored.gain
     if gain is None:
-        return f"no verdict; {fitted}"
-    limits = with_interval(gain.value, gain.low, gain.high, gain.level)
-    return f"{gain.verdict}: the {LOSS_TITLES[gain.loss]} of new rows falls by {limits}; {fitted}"
+        return f"no verdict; {fit_clause}"
+    gain_text = with_interval(gain.value, gain.low, gain.high, gain.level)
+    loss_name = LOSS_TITLES[gain.loss]
+    return f"{gain.verdict}: the {loss_name} of new rows falls by {gain_text}; {fit_clause}"
 
 
 def stored_calibrators(result: Document) -> CalibratorFile:
     """Return the calibrators of a result; UsageError if none could be fitted."""
-    file: CalibratorFile = result.extras["calibrators"]
-    if not file.calibrators:
+    calibrator_file: CalibratorFile = result.extras["calibrators"]
+    if not calibrator_file.calibrators:
         message = "no calibrator is saved, as none could be fitted"
         raise UsageError.new(message, "no-calibrator", hint="the table says why for each model")
-    return file
+    return calibrator_file
 
 
 def sql_expression(stored: StoredCalibrator) -> str:
@@ -126,19 +127,19 @@ def sql_expression(stored: StoredCalibrator) -> str:
 
     Numbers have an exponent, so that DuckDB and Spark read them as doubles.
     """
-    name = _sql_score(stored)
+    score = _sql_score(stored)
     calibrator = stored.calibrator
     if isinstance(calibrator, LogOddsCalibrator):
-        logit = f"{_number(calibrator.intercept)} + {_number(calibrator.power)} * ln({name})"
-        logit += f" - {_number(calibrator.complement_power)} * ln(1 - {name})"
-        condition = f"{name} > 0 AND {name} < 1"
-        return f"CASE WHEN {condition} THEN 1 / (1 + exp(-({logit}))) ELSE {name} END"
+        logit = f"{_number(calibrator.intercept)} + {_number(calibrator.power)} * ln({score})"
+        logit += f" - {_number(calibrator.complement_power)} * ln(1 - {score})"
+        condition = f"{score} > 0 AND {score} < 1"
+        return f"CASE WHEN {condition} THEN 1 / (1 + exp(-({logit}))) ELSE {score} END"
     if isinstance(calibrator, VennAbersCalibrator):
         message = f"the {stored.method} calibrator of '{stored.model}' has no SQL expression"
         hint = f"use {OPTION}--save NAME.calibrator.json{END} or {OPTION}--method isotonic{END}"
         raise UsageError.new(message, "no-sql", hint=hint)
     assert isinstance(calibrator, StepCalibrator)
-    return _step_expression(name, calibrator)
+    return _step_expression(score, calibrator)
 
 
 def _sql_score(stored: StoredCalibrator) -> str:
@@ -150,25 +151,25 @@ def _sql_score(stored: StoredCalibrator) -> str:
     return f"(1 / (1 + exp(-{score})))" if stored.log_odds else score
 
 
-def _step_expression(name: str, calibrator: StepCalibrator) -> str:
+def _step_expression(score: str, calibrator: StepCalibrator) -> str:
     """Return the expression of linear interpolation between knots."""
     x = calibrator.probabilities
     q = calibrator.recalibrated
     slopes = np.diff(q) / np.diff(x)
     cases = [
-        f"WHEN {name} IS NULL THEN NULL",
-        f"WHEN {name} <= {_number(x[0])} THEN {_number(q[0])}",
+        f"WHEN {score} IS NULL THEN NULL",
+        f"WHEN {score} <= {_number(x[0])} THEN {_number(q[0])}",
     ]
-    for position, slope in enumerate(slopes.tolist()):
-        value = f"{_number(q[position])} + {_number(slope)} * ({name} - {_number(x[position])})"
-        cases.append(f"WHEN {name} <= {_number(x[position + 1])} THEN {value}")
+    for i, slope in enumerate(slopes.tolist()):
+        line = f"{_number(q[i])} + {_number(slope)} * ({score} - {_number(x[i])})"
+        cases.append(f"WHEN {score} <= {_number(x[i + 1])} THEN {line}")
     return f"CASE {' '.join(cases)} ELSE {_number(q[-1])} END"
 
 
 def _number(value: float) -> str:
     """Return a number as a double of SQL, with an exponent."""
-    text = repr(float(value))
-    return text if "e" in text else f"{text}e0"
+    digits = repr(float(value))
+    return digits if "e" in digits else f"{digits}e0"
 
 
 def _sql_name(name: str) -> str:

@@ -53,11 +53,11 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
         _check_two_classes(sample, predictions, options)
     models = list[ModelRecalibration]()
     groups = list[Row]()
-    for position, columns in enumerate(predictions.models):
-        model, model_groups = _recalibrate(predictions, position, columns, options)
+    for model_index, model_columns in enumerate(predictions.models):
+        model, model_groups = _recalibrate(predictions, model_index, model_columns, options)
         models.append(model)
         groups += model_groups
-    lines = [row for model in models for row in class_line_rows(model)]
+    class_lines = [row for model in models for row in class_line_rows(model)]
     return Document(
         command="recalibrate",
         signature=_signature(sample, options, [f"{model.model}{model.digest}" for model in models]),
@@ -69,7 +69,7 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
             "methods": [*method_rows(models)],
             **({} if predictions.multiclass else {"mapping": mapping_rows(models)}),
             "groups": groups,
-            **({"classes": lines} if lines else {}),
+            **({"classes": class_lines} if class_lines else {}),
         },
         answer=tuple(recalibration_answer(models, options, _log_odds_offer(models, predictions))),
         extras={
@@ -82,18 +82,21 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
 
 
 def _recalibrate(
-    predictions: PredictionCounts, position: int, columns: ModelColumns, options: RecalibrateOptions
+    predictions: PredictionCounts,
+    model_index: int,
+    model_columns: ModelColumns,
+    options: RecalibrateOptions,
 ) -> tuple[ModelRecalibration, list[Row]]:
     """Return the recalibration of a model, and groups of its rows before and after."""
-    if columns.kind == "label":
+    if model_columns.kind == "label":
         reason = "needs_scores"
-        return ModelRecalibration(columns.name, options.method, table_reason=reason), []
+        return ModelRecalibration(model_columns.name, options.method, table_reason=reason), []
     if predictions.multiclass:
-        scores = predictions.class_scores(position)[None]
-        model = recalibrate_classes(columns.name, scores, options.settings)
+        scores = predictions.class_scores(model_index)[None]
+        model = recalibrate_classes(model_columns.name, scores, options.settings)
         return model, [*confidence_group_rows(model, scores, options.level)]
-    counts = predictions.scores(position)[None].probabilities
-    model = recalibrate_model(columns.name, counts, options.settings)
+    counts = predictions.scores(model_index)[None].probabilities
+    model = recalibrate_model(model_columns.name, counts, options.settings)
     return model, group_rows(model, counts, options.level)
 
 
@@ -101,17 +104,22 @@ def _calibrator_file(
     predictions: PredictionCounts, models: Sequence[ModelRecalibration], level: float
 ) -> CalibratorFile:
     """Return the calibrators in force, of models that have one."""
-    columns = predictions.evaluated.settled.columns
-    rows = sum(file.rows for file in predictions.files)
+    table_columns = predictions.evaluated.settled.columns
+    row_count = sum(file.rows for file in predictions.files)
     if predictions.multiclass:
         calibrators = [*_class_calibrators(predictions, models, level)]
-        return CalibratorFile("", calibrators, rows, classes=predictions.order)
-    scales = {}
-    log_odds = {
-        model.name for model in predictions.models if columns.source(model) in columns.log_odds
+        return CalibratorFile("", calibrators, row_count, classes=predictions.order)
+    scale_by_model = {}
+    log_odds_models = {
+        model.name
+        for model in predictions.models
+        if table_columns.source(model) in table_columns.log_odds
     }
     if predictions.stored is None:
-        scales = {model.name: columns.scale(columns.source(model)) for model in predictions.models}
+        scale_by_model = {
+            model.name: table_columns.scale(table_columns.source(model))
+            for model in predictions.models
+        }
     calibrators = [
         StoredCalibrator(
             model.model,
@@ -119,14 +127,14 @@ def _calibrator_file(
             calibrator,
             model.score_range,
             model.digest_of_rows,
-            scales.get(model.model),
+            scale_by_model.get(model.model),
             _stored_gain(model, level),
-            model.model in log_odds,
+            model.model in log_odds_models,
         )
         for model in models
         if (calibrator := model.final_calibrator) is not None
     ]
-    return CalibratorFile(predictions.positive, calibrators, rows)
+    return CalibratorFile(predictions.positive, calibrators, row_count)
 
 
 def _stored_gain(model: ModelRecalibration, level: float) -> StoredGain | None:
@@ -141,7 +149,7 @@ def _class_calibrators(
     predictions: PredictionCounts, models: Sequence[ModelRecalibration], level: float
 ) -> Iterator[StoredCalibrator]:
     """Yield the calibrators in force of more than two classes, with the columns of the classes."""
-    for model, columns in zip(models, predictions.models, strict=True):
+    for model, model_columns in zip(models, predictions.models, strict=True):
         calibrator = model.final_calibrator
         if calibrator is not None:
             yield StoredCalibrator(
@@ -151,7 +159,7 @@ def _class_calibrators(
                 model.score_range,
                 model.digest_of_rows,
                 gain=_stored_gain(model, level),
-                columns=dict(zip(columns.classes, columns.columns, strict=True)),
+                columns=dict(zip(model_columns.classes, model_columns.columns, strict=True)),
             )
 
 
@@ -167,27 +175,30 @@ def _combined_models(predictions: PredictionCounts) -> list[str]:
 
 def _log_odds_offer(models: Sequence[ModelRecalibration], predictions: PredictionCounts) -> str:
     """Return how scores below 0 become probabilities, if they are log odds; empty without any."""
-    names = [
+    log_odds_models = [
         model.model
         for model in models
         if model.table_reason == "not_probabilities" and model.score_range[0] < 0
     ]
-    return offer_of_log_odds(names[0], predictions) if names else ""
+    return offer_of_log_odds(log_odds_models[0], predictions) if log_odds_models else ""
 
 
 def _computed_models(predictions: PredictionCounts) -> list[str]:
     """Return the models whose class probabilities are not as the table has them."""
     settled = predictions.evaluated.settled
-    columns = settled.columns
-    in_file = {*settled.files[0].columns} if settled.files else set[str]()
+    table_columns = settled.columns
+    file_columns = {*settled.files[0].columns} if settled.files else set[str]()
     return [
         model.name
         for model in predictions.models
         if model.kind == "classes"
         and (
             model.shares
-            or not {*model.columns} <= in_file
-            or any(columns.scaled.get(name, AS_WRITTEN) != AS_WRITTEN for name in model.columns)
+            or not {*model.columns} <= file_columns
+            or any(
+                table_columns.scaled.get(column, AS_WRITTEN) != AS_WRITTEN
+                for column in model.columns
+            )
         )
     ]
 
@@ -226,11 +237,12 @@ def _check_classes(predictions: PredictionCounts, options: RecalibrateOptions) -
         raise DataError.new(
             message, "single-class", predictions.name, column=predictions.truth, hint=hint
         )
-    numbers = predictions.size * len(predictions.order)
-    if numbers > MOST_NUMBERS:
-        message = f"rows times classes are {numbers:,.0f}, more than the {MOST_NUMBERS:,} that are "
+    probability_count = predictions.size * len(predictions.order)
+    if probability_count > MOST_NUMBERS:
+        message = f"rows times classes are {probability_count:,.0f}, more than the "
+        message += f"{MOST_NUMBERS:,} that are recalibrated"
         hint = f"give a random sample of {MOST_NUMBERS // len(predictions.order):,} rows"
-        raise DataError.new(f"{message}recalibrated", "memory", predictions.name, hint=hint)
+        raise DataError.new(message, "memory", predictions.name, hint=hint)
 
 
 def _check_two_classes(
@@ -241,9 +253,12 @@ def _check_two_classes(
         message = f"{OPTION}--method one-vs-rest{END} is for more than two classes"
         raise bad_option(message, f"use {OPTION}--method logistic{END}")
     all_rows = sample.slices[None]
-    for name, totals in (("positive", all_rows.positives), ("negative", all_rows.negatives)):
-        if not totals.any():
-            message = f"no {name} row, but recalibration needs both classes"
+    for class_name, rows_by_model in (
+        ("positive", all_rows.positives),
+        ("negative", all_rows.negatives),
+    ):
+        if not rows_by_model.any():
+            message = f"no {class_name} row, but recalibration needs both classes"
             hint = (
                 f"the classes are {list_names(predictions.classes)}; check {OPTION}--positive{END}"
             )
@@ -260,8 +275,8 @@ def _parameters(sample: Sample, options: RecalibrateOptions) -> dict[str, Any]:
     if predictions is not None and predictions.multiclass:
         resolved = {"positive": None, "negative": [], "classes": list(predictions.order)}
     resolved["prevalence"] = None if population is None else population.prevalence
-    order = "positive negative classes method level seed prevalence missing"
-    return build_parameters(order, resolved, options, sample.roles, omitted="by")
+    parameter_names = "positive negative classes method level seed prevalence missing"
+    return build_parameters(parameter_names, resolved, options, sample.roles, omitted="by")
 
 
 def _signature(sample: Sample, options: RecalibrateOptions, digests: Sequence[str]) -> str:
@@ -290,44 +305,46 @@ def _notes(
     models: Sequence[ModelRecalibration], predictions: PredictionCounts
 ) -> Iterator[ResultNote]:
     """Yield notes on infinite losses, on scores of 0 and 1, on few rows, and on counting."""
-    contradicted = {model.model: model.contradicted for model in models if model.contradicted}
-    if contradicted:
+    contradicted_rows = {model.model: model.contradicted for model in models if model.contradicted}
+    if contradicted_rows:
         text = "the log loss is infinite, and the Brier score decides, where rows had probability "
-        yield ResultNote("contradicted", f"{text}0 of their class: {_row_counts(contradicted)}")
-    unchanged = [model for model in models if model.unchanged]
-    if unchanged and predictions.multiclass:
+        yield ResultNote(
+            "contradicted", f"{text}0 of their class: {_row_counts(contradicted_rows)}"
+        )
+    models_at_ends = [model for model in models if model.unchanged]
+    if models_at_ends and predictions.multiclass:
         text = "probabilities of exactly 0 stay 0, and a probability of exactly 1 stays 1, in "
-        rows_at_ends = {model.model: model.unchanged for model in unchanged}
+        rows_at_ends = {model.model: model.unchanged for model in models_at_ends}
         yield ResultNote("scores-at-ends", f"{text}{_row_counts(rows_at_ends)}")
     else:
-        yield from _notes_on_ends(unchanged)
-    shifted = [model.model for model in models if model.few_rows]
-    if shifted:
+        yield from _notes_on_ends(models_at_ends)
+    shifted_models = [model.model for model in models if model.few_rows]
+    if shifted_models:
         text = f"with fewer than {FEWEST_OF_CLASS} rows of a class, only a shift is fitted: "
-        yield ResultNote("few-rows", f"{text}{join_names(shifted)}")
+        yield ResultNote("few-rows", f"{text}{join_names(shifted_models)}")
     yield from counting_notes(predictions)
     yield from bucket_notes(predictions)
 
 
 def _notes_on_ends(models: Sequence[ModelRecalibration]) -> Iterator[ResultNote]:
     """Yield notes on models with scores of 0 and 1, and on what changes those with so many rows."""
-    changing = f"only {OPTION}--method isotonic{END} and venn-abers change them"
+    isotonic_clause = f"only {OPTION}--method isotonic{END} and venn-abers change them"
     remedy = f"no method changes them with fewer than {FLEXIBLE_ROWS:,} rows, or "
     remedy += f"{FEWEST_OF_CLASS} of a class: get more rows, or smooth the scores in the model, "
     remedy += "as (votes + 1) / (trees + 2) of a forest"
-    for words, has_steps in ((changing, True), (remedy, False)):
+    for clause, has_steps in ((isotonic_clause, True), (remedy, False)):
         rows_at_ends = {
             model.model: model.unchanged for model in models if model.allows_steps == has_steps
         }
         if rows_at_ends:
             text = f"scores of exactly 0 and 1 keep their values ({_row_counts(rows_at_ends)}); "
-            yield ResultNote("scores-at-ends", f"{text}{words}")
+            yield ResultNote("scores-at-ends", f"{text}{clause}")
 
 
 def _row_counts(rows_by_model: Mapping[str, float]) -> str:
     """Return models with their numbers of rows."""
-    parts = [
+    count_texts = [
         f"{quote_if_ambiguous(model)} {format_count(rows, 'row')}"
         for model, rows in rows_by_model.items()
     ]
-    return ", ".join(parts)
+    return ", ".join(count_texts)

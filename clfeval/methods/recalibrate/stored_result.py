@@ -32,18 +32,22 @@ HINTS = {
 }
 
 
-def check_options(reading: InputOptions, options: RecalibrateOptions) -> None:
+def check_options(input_options: InputOptions, options: RecalibrateOptions) -> None:
     """Raise UsageError for options that do not apply to a table without truth."""
-    refused = [option for option in changed_options(reading) if option.field not in READING]
-    refused += [option for option in changed_options(options) if option.field != "calibrator"]
-    if refused:
-        flag = refused[0].flag
+    refused_options = [
+        option for option in changed_options(input_options) if option.field not in READING
+    ]
+    refused_options += [
+        option for option in changed_options(options) if option.field != "calibrator"
+    ]
+    if refused_options:
+        flag = refused_options[0].flag
         message = f"{OPTION}{flag}{END} does not apply with {OPTION}--calibrator{END}"
         raise bad_option(message, f"leave out {OPTION}{flag}{END}")
 
 
 def stored_result(
-    table: RecalibratedTable, reading: InputOptions, options: RecalibrateOptions
+    table: RecalibratedTable, input_options: InputOptions, options: RecalibrateOptions
 ) -> Document:
     """Return what stored calibrators add to a table; its files are written when it is saved.
 
@@ -51,13 +55,14 @@ def stored_result(
     probabilities.
     """
     calibrators = table.calibrators
-    if reading.positive is not None and calibrators.classes:
+    if input_options.positive is not None and calibrators.classes:
         message = f"{OPTION}--positive{END} does not apply, as {calibrators.name} is of "
         message += f"{len(calibrators.classes)} classes"
         raise bad_option(message, f"leave out {OPTION}--positive{END}")
-    if reading.positive not in (None, calibrators.positive):
+    if input_options.positive not in (None, calibrators.positive):
         message = f"{calibrators.name} was fitted with positive class "
-        message += f"{quote_name(calibrators.positive)}, not {quote_name(str(reading.positive))}"
+        requested_class = quote_name(str(input_options.positive))
+        message += f"{quote_name(calibrators.positive)}, not {requested_class}"
         raise DataError.new(message, "other-positive", table.files[0].name)
     tasks = start_fingerprints(table.files)
     facts_by_file = table.facts()
@@ -123,39 +128,48 @@ def _column_row(name: str, column: CalibratedColumn, facts: ScoreFacts) -> Row:
 
 def _answer(table: RecalibratedTable) -> Answer:
     """Return the sentence on the added columns."""
-    names = [*table.added]
-    verb = "has" if len(names) == 1 else "have"
-    listing = list_names(names)
+    column_names = [*table.added]
+    verb = "has" if len(column_names) == 1 else "have"
+    columns_phrase = list_names(column_names)
     if table.calibrators.classes:
-        columns = [[*column.class_columns] for column in table.columns.calibrated.values()]
-        ranges = [f"{quote_name(part[0])} to {quote_name(part[-1])}" for part in columns]
-        listing = f"The columns {join_texts(ranges)}"
-    text = f"{listing} {verb} the scores as {table.calibrators.name} recalibrates them; "
+        columns_by_model = [[*column.class_columns] for column in table.columns.calibrated.values()]
+        range_texts = [
+            f"{quote_name(class_columns[0])} to {quote_name(class_columns[-1])}"
+            for class_columns in columns_by_model
+        ]
+        columns_phrase = f"The columns {join_texts(range_texts)}"
+    text = f"{columns_phrase} {verb} the scores as {table.calibrators.name} recalibrates them; "
     text += "the other columns are copied."
-    return Answer("recalibrated", text, tuple(names))
+    return Answer("recalibrated", text, tuple(column_names))
 
 
 def _notes(
     added: Mapping[str, CalibratedColumn], facts: Mapping[str, ScoreFacts]
 ) -> Iterator[ResultNote]:
     """Yield notes on scores outside the fitted range, at 0 and 1, or missing, and on verdicts."""
-    ranges = {column.stored.model: column.stored.score_range for column in added.values()}
-    beyond_range = _most_rows(added, {name: fact.outside_range for name, fact in facts.items()})
-    if beyond_range:
+    score_ranges = {column.stored.model: column.stored.score_range for column in added.values()}
+    outside_counts = _most_rows(
+        added, {name: column_facts.outside_range for name, column_facts in facts.items()}
+    )
+    if outside_counts:
         text = "scores are outside those that the calibrator was fitted to: "
         text += ", ".join(
-            f"{rows} outside {' to '.join(map(format_exact, ranges[model]))}"
-            for model, rows in beyond_range.items()
+            f"{rows} outside {' to '.join(map(format_exact, score_ranges[model]))}"
+            for model, rows in outside_counts.items()
         )
         yield ResultNote("outside-fitted", text)
-    changeless = {name: column for name, column in added.items() if column.stored.keeps_ends}
-    at_ends = _most_rows(changeless, {name: facts[name].at_ends for name in changeless})
-    if at_ends:
-        text = f"scores of exactly 0 and 1 keep their values: {', '.join(at_ends.values())}"
+    unchanged_columns = {name: column for name, column in added.items() if column.stored.keeps_ends}
+    end_counts = _most_rows(
+        unchanged_columns, {name: facts[name].at_ends for name in unchanged_columns}
+    )
+    if end_counts:
+        text = f"scores of exactly 0 and 1 keep their values: {', '.join(end_counts.values())}"
         yield ResultNote("scores-at-ends", text)
-    missing = _most_rows(added, {name: fact.missing for name, fact in facts.items()})
-    if missing:
-        text = f"missing scores stay missing: {', '.join(missing.values())}"
+    missing_counts = _most_rows(
+        added, {name: column_facts.missing for name, column_facts in facts.items()}
+    )
+    if missing_counts:
+        text = f"missing scores stay missing: {', '.join(missing_counts.values())}"
         yield ResultNote("missing-scores", text)
     yield from verdict_notes(added.values())
 
@@ -164,12 +178,13 @@ def _most_rows(
     added: Mapping[str, CalibratedColumn], rows_by_column: Mapping[str, int]
 ) -> dict[str, str]:
     """Return the largest number of rows of a column of each model, as text, where it is above 0."""
-    texts = dict[str, str]()
+    count_texts = dict[str, str]()
     rows_by_model = dict[str, list[int]]()
-    for name, column in added.items():
-        rows_by_model.setdefault(column.stored.model, []).append(rows_by_column[name])
-    for model, rows in rows_by_model.items():
-        most = "up to " if len(rows) > 1 else ""
-        if any(rows):
-            texts[model] = f"{quote_name(model)} {most}{format_count(max(rows), 'row')}"
-    return texts
+    for column_name, column in added.items():
+        rows_by_model.setdefault(column.stored.model, []).append(rows_by_column[column_name])
+    for model, column_rows in rows_by_model.items():
+        prefix = "up to " if len(column_rows) > 1 else ""
+        if any(column_rows):
+            count_text = format_count(max(column_rows), "row")
+            count_texts[model] = f"{quote_name(model)} {prefix}{count_text}"
+    return count_texts

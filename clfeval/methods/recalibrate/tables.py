@@ -76,12 +76,12 @@ def _gain_cell(
 
 def _parameter_cells(calibrator: AnyCalibrator | None) -> CellsByColumn:
     """Return intercept and powers of a calibrator on log odds, or a power; None of others."""
-    names = ("intercept", "power", "complement_power")
+    columns = ("intercept", "power", "complement_power")
     if isinstance(calibrator, TemperatureCalibrator):
-        return {**dict.fromkeys(names), "power": calibrator.power}
+        return {**dict.fromkeys(columns), "power": calibrator.power}
     if not isinstance(calibrator, LogOddsCalibrator):
-        return dict.fromkeys(names)
-    return {name: getattr(calibrator, name) for name in names}
+        return dict.fromkeys(columns)
+    return {column: getattr(calibrator, column) for column in columns}
 
 
 def group_rows(model: ModelRecalibration, counts: ScoreCounts, level: float) -> list[Row]:
@@ -92,18 +92,18 @@ def group_rows(model: ModelRecalibration, counts: ScoreCounts, level: float) -> 
     calibrator = model.calibrator
     if calibrator is None or model.reason not in (None, *WITHOUT_LIMITS):
         return []
-    rows_of_score = class_rows(counts).sum(axis=0)
+    rows_by_score = class_rows(counts).sum(axis=0)
     recalibrated = calibrator.calibrate(counts.scores)
     groups = list[Row]()
     for row in calibration_rows(None, model.model, counts, level, Design()):
-        part = _scores_of_bin(counts, row)
-        mean = np.average(recalibrated[part], weights=rows_of_score[part])
+        bin_slice = _scores_of_bin(counts, row)
+        mean_recalibrated = np.average(recalibrated[bin_slice], weights=rows_by_score[bin_slice])
         groups.append(
             as_row(
                 {
                     "model": model.model,
                     **{name: row[name] for name in ("bin", "rows", "mean_score")},
-                    "mean_recalibrated": float(mean),
+                    "mean_recalibrated": float(mean_recalibrated),
                     "observed": row["observed"],
                 }
             )
@@ -113,8 +113,8 @@ def group_rows(model: ModelRecalibration, counts: ScoreCounts, level: float) -> 
 
 def _scores_of_bin(counts: ScoreCounts, row: Row) -> slice:
     """Return which scores are in a bin, a row of `calibration_rows`."""
-    first, last = np.searchsorted(counts.scores, score_limits(row))
-    return slice(first, last + 1)
+    first_index, last_index = np.searchsorted(counts.scores, score_limits(row))
+    return slice(first_index, last_index + 1)
 
 
 def score_limits(row: Row) -> tuple[float, float]:
@@ -140,12 +140,14 @@ def mapping_rows(models: Sequence[ModelRecalibration]) -> list[Row]:
                     "model": model.model,
                     "method": model.selected,
                     "probability": probability,
-                    "recalibrated": value,
+                    "recalibrated": recalibrated_value,
                     "low": low,
                     "high": high,
                 }
             )
-            for probability, value, (low, high) in zip(PLACES, recalibrated, limits, strict=True)
+            for probability, recalibrated_value, (low, high) in zip(
+                PLACES, recalibrated, limits, strict=True
+            )
         ]
     return rows
 

@@ -49,21 +49,27 @@ def assess_methods(
 
     Gains are cross-fitted; of more than `MOST_SCORES` scores, neighbours are merged for them.
     """
-    effect = design_effect(counts)
-    in_effect = RowKinds.from_scores(counts).in_effect
-    fitter = MethodFitter(counts.scores, in_effect, effect, counts.unit)
-    rows = class_rows(counts)
+    mean_design_effect = design_effect(counts)
+    effective_rows = RowKinds.from_scores(counts).in_effect
+    fitter = MethodFitter(counts.scores, effective_rows, mean_design_effect, counts.unit)
+    rows_by_class = class_rows(counts)
     gains: Mapping[Method, Mapping[LossName, GainEstimate]] = {}
-    table_reason = why_no_limits(RowKinds.from_scores(counts), rows.sum(axis=1).min())
+    table_reason = why_no_limits(RowKinds.from_scores(counts), rows_by_class.sum(axis=1).min())
     if table_reason is None:
-        grouped = counts.coarser(MOST_SCORES)
-        gains = _estimated_gains(grouped, replace_scores(fitter, grouped), methods, level, rng)
-    table_fits = fitter.fit_all(methods, rows[:1], rows[1:])
+        grouped_counts = counts.coarser(MOST_SCORES)
+        gains = _estimated_gains(
+            grouped_counts, replace_scores(fitter, grouped_counts), methods, level, rng
+        )
+    table_fits = fitter.fit_all(methods, rows_by_class[:1], rows_by_class[1:])
     return [
         assess_method(
-            method, fit.selected[0], fit.calibrators[0], gains.get(method, {}), table_reason
+            method,
+            method_fits.selected[0],
+            method_fits.calibrators[0],
+            gains.get(method, {}),
+            table_reason,
         )
-        for method, fit in table_fits.items()
+        for method, method_fits in table_fits.items()
     ]
 
 
@@ -82,14 +88,14 @@ def assess_method(
     return Assessment(method, selected, calibrator, {} if reason else gains, reason)
 
 
-def why_no_limits(rows: RowKinds, rarer: float) -> str | None:
+def why_no_limits(rows: RowKinds, rarer_rows: float) -> str | None:
     """Return why no gain of these rows has limits that hold; None if they have.
 
-    rarer: the rows of the rarer class, or of all classes but the most frequent one.
+    rarer_rows: of the rarer class, or of all classes but the most frequent one.
     """
     if rows.has_few_clusters:
         return "few_clusters"
-    return "too_few_rows" if rarer / rows.unit < FEWEST_FOR_LIMITS else None
+    return "too_few_rows" if rarer_rows / rows.unit < FEWEST_FOR_LIMITS else None
 
 
 def _why_no_gain(calibrator: AnyCalibrator | None) -> str | None:
@@ -106,18 +112,20 @@ def replace_scores(fitter: MethodFitter, counts: ScoreCounts) -> MethodFitter:
 
 def contradicted_rows(counts: ScoreCounts) -> float:
     """Return the rows whose class had probability 0, by which the log loss is infinite."""
-    inner = log_odds_slice(counts.scores)
-    lost: Counts = counts.positives[: inner.start].sum() + counts.negatives[inner.stop :].sum()
-    return float(lost / counts.unit)
+    inner_scores = log_odds_slice(counts.scores)
+    contradicted: Counts = (
+        counts.positives[: inner_scores.start].sum() + counts.negatives[inner_scores.stop :].sum()
+    )
+    return float(contradicted / counts.unit)
 
 
 def needed_methods(methods: Sequence[Method], candidates: Sequence[Method]) -> list[Method]:
     """Return the methods whose gains are needed, those too among which `auto` chooses."""
-    needed = dict.fromkeys(methods)
-    if "auto" in needed:
-        needed |= dict.fromkeys(candidates)
-    needed.pop("none", None)  # it gains nothing
-    return [*needed]
+    methods_in_order = dict.fromkeys(methods)
+    if "auto" in methods_in_order:
+        methods_in_order |= dict.fromkeys(candidates)
+    methods_in_order.pop("none", None)  # it gains nothing
+    return [*methods_in_order]
 
 
 def _estimated_gains(
@@ -129,6 +137,6 @@ def _estimated_gains(
 ) -> dict[Method, dict[LossName, GainEstimate]]:
     """Return the gain of each method in each loss, with limits."""
     rows = RowKinds.from_scores(counts)
-    needed = needed_methods(methods, fitter.candidates)
-    cross_fitted = cross_fit(rows, ScoreJudge(counts, fitter), needed, rng)
+    method_list = needed_methods(methods, fitter.candidates)
+    cross_fitted = cross_fit(rows, ScoreJudge(counts, fitter), method_list, rng)
     return estimated_gains(rows, cross_fitted, PARAMETERS, fitter.candidates, level)

@@ -39,33 +39,35 @@ class ClassJudge:
         self, methods: Sequence[Method], held_out: Counts
     ) -> Iterator[tuple[Method, LossName, Floats]]:
         """Yield the gains of each kind of row by calibrators fitted to the other folds."""
-        training = self.fitter.scores.n - held_out
-        for method, class_fits in self.fitter.fit_all(methods, training).items():
-            sums = {loss: np.zeros(held_out.shape[1]) for loss in CLASS_LOSSES}
-            for calibrator, rows in zip(class_fits.calibrators, held_out, strict=True):
-                index = np.flatnonzero(rows)
-                for loss, gains in self._gains(calibrator, index).items():
-                    sums[loss][index] += rows[index] * gains
-            yield from ((method, loss, gains) for loss, gains in sums.items())
+        training_rows = self.fitter.scores.n - held_out
+        for method, class_fits in self.fitter.fit_all(methods, training_rows).items():
+            gain_sums = {loss: np.zeros(held_out.shape[1]) for loss in CLASS_LOSSES}
+            for calibrator, fold_rows in zip(class_fits.calibrators, held_out, strict=True):
+                row_indices = np.flatnonzero(fold_rows)
+                for loss, gains in self._gains(calibrator, row_indices).items():
+                    gain_sums[loss][row_indices] += fold_rows[row_indices] * gains
+            yield from ((method, loss, gains) for loss, gains in gain_sums.items())
 
     def apparent_gains(self, methods: Sequence[Method]) -> dict[Method, dict[LossName, float]]:
         """Return the mean gains by calibrators of all rows on these same rows."""
         n = self.fitter.scores.n
-        every_row = np.arange(len(n))
+        all_indices = np.arange(len(n))
         return {
             method: {
                 loss: float((n * gains).sum() / n.sum())
-                for loss, gains in self._gains(class_fits.calibrators[0], every_row).items()
+                for loss, gains in self._gains(class_fits.calibrators[0], all_indices).items()
             }
             for method, class_fits in self.fitter.fit_all(methods, n[None]).items()
         }
 
-    def _gains(self, calibrator: ClassCalibrator | None, rows: Ints) -> dict[LossName, Floats]:
+    def _gains(
+        self, calibrator: ClassCalibrator | None, row_indices: Ints
+    ) -> dict[LossName, Floats]:
         """Return the gains of some rows; 0 without a calibrator, as they keep their scores."""
         if calibrator is None or not calibrator.rises:
-            return {loss: np.zeros(len(rows)) for loss in CLASS_LOSSES}
-        truth = self.fitter.scores.truth[rows]
-        p = self.fitter.scores.p[rows]
+            return {loss: np.zeros(len(row_indices)) for loss in CLASS_LOSSES}
+        truth = self.fitter.scores.truth[row_indices]
+        p = self.fitter.scores.p[row_indices]
         calibrated = calibrator.calibrate(p)
         return {
             loss: losses(truth, p) - losses(truth, calibrated)
@@ -82,14 +84,14 @@ def assess_class_methods(
     """
     rows = RowKinds.from_classes(scores)
     logs = RelativeLogs.from_probabilities(scores.truth, scores.p)
-    effect = class_design_effect(rows, logs)
-    fitter = ClassFitter.from_scores(scores, rows.in_effect, logs, effect)
+    mean_design_effect = class_design_effect(rows, logs)
+    fitter = ClassFitter.from_scores(scores, rows.in_effect, logs, mean_design_effect)
     gains: Mapping[Method, Mapping[LossName, GainEstimate]] = {}
     table_reason = why_no_limits(rows, rows_of_other_classes(scores))
     if table_reason is None:
-        grouped = fitter.with_groups(MOST_SCORES)
-        needed = needed_methods(methods, fitter.candidates)
-        cross_fitted = cross_fit(rows, ClassJudge(grouped), needed, rng)
+        grouped_fitter = fitter.with_groups(MOST_SCORES)
+        method_list = needed_methods(methods, fitter.candidates)
+        cross_fitted = cross_fit(rows, ClassJudge(grouped_fitter), method_list, rng)
         gains = estimated_gains(rows, cross_fitted, fitter.parameters, fitter.candidates, level)
     return [
         assess_method(
@@ -101,8 +103,8 @@ def assess_class_methods(
 
 def rows_of_other_classes(scores: ClassScores) -> float:
     """Return the rows, in units, that are not of the most frequent class."""
-    rows = np.bincount(scores.truth, scores.n, len(scores.classes))
-    return float(rows.sum() - rows.max())
+    class_sizes = np.bincount(scores.truth, scores.n, len(scores.classes))
+    return float(class_sizes.sum() - class_sizes.max())
 
 
 def class_design_effect(rows: RowKinds, logs: RelativeLogs) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 
 import numpy as np
 
@@ -40,41 +41,46 @@ class ClassFits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassColumn:
-    """The probabilities of one class: distinct ones ascending, (s,), and that of each row, (m,).
+    """The probabilities of one class: distinct ones ascending, (s,).
 
-    is_true (m,): whether the class is the true one.
+    score_indices (m,): the index of the one of each row. is_true (m,): whether the class is the
+    true one.
     """
 
     scores: Floats
-    place: Ints
+    score_indices: Ints
     is_true: Ints
 
     @classmethod
     def from_rows(cls, p: Floats, is_true: Ints) -> ClassColumn:
         """Build from the probabilities of the class, (m,), and 1 where it is the true one."""
-        scores, place = np.unique(p, return_inverse=True)
-        return cls(scores, place.astype(np.int32), is_true)
+        scores, score_indices = np.unique(p, return_inverse=True)
+        return cls(scores, score_indices.astype(np.int32), is_true)
 
-    def merge(self, n: Counts, most: int) -> ClassColumn:
-        """Merge neighbouring probabilities of rows n (m,) into at most `most` of lowest value."""
-        first = group_starts(np.bincount(self.place, n, len(self.scores)), most)
-        place = np.searchsorted(first, self.place, side="right") - 1
-        return ClassColumn(self.scores[first], place.astype(np.int32), self.is_true)
+    def merge(self, n: Counts, max_scores: int) -> ClassColumn:
+        """Merge neighbouring probabilities of rows n (m,) into `max_scores` of lowest value."""
+        first_indices = group_starts(
+            np.bincount(self.score_indices, n, len(self.scores)), max_scores
+        )
+        group_indices = np.searchsorted(first_indices, self.score_indices, side="right") - 1
+        return ClassColumn(self.scores[first_indices], group_indices.astype(np.int32), self.is_true)
 
     def rows_at_scores(self, n: Counts) -> tuple[Floats, Floats]:
         """Return the rows at each probability, and those of the class: (t, s) of n (t, m)."""
         s = len(self.scores)
-        rows = np.array([np.bincount(self.place, table, s) for table in n])
-        hits = np.array([np.bincount(self.place, table * self.is_true, s) for table in n])
-        return rows, hits
+        rows = np.array([np.bincount(self.score_indices, table_rows, s) for table_rows in n])
+        true_rows = np.array(
+            [np.bincount(self.score_indices, table_rows * self.is_true, s) for table_rows in n]
+        )
+        return rows, true_rows
 
 
-def fit_line(scores: Floats, rows: Floats, hits: Floats) -> Floats:
+def fit_line(scores: Floats, rows: Floats, true_rows: Floats) -> Floats:
     """Return intercept and power of the logistic recalibration of tables (t, s): (t, 2).
 
     NaN where there is no fit that rises.
     """
-    lines = fit_log_odds("logistic", scores, hits, rows - hits)[:, :2]
+    lines = fit_log_odds("logistic", scores, true_rows, rows - true_rows)[:, :2]
     return np.where(lines[:, 1:] > 0, lines, np.nan)
 
 
@@ -99,24 +105,24 @@ class ClassFitter:
         cls, scores: ClassScores, rows: float, logs: RelativeLogs, effect: float
     ) -> ClassFitter:
         """Prepare the columns of the classes."""
-        flags = [(scores.truth == k).astype(np.int8) for k in range(len(scores.classes))]
+        truth_flags = [(scores.truth == k).astype(np.int8) for k in range(len(scores.classes))]
         columns = [
-            ClassColumn.from_rows(scores.p[:, k], is_true) for k, is_true in enumerate(flags)
+            ClassColumn.from_rows(scores.p[:, k], is_true) for k, is_true in enumerate(truth_flags)
         ]
-        n = np.array([(scores.n * is_true).sum() for is_true in flags])
-        fewest = np.minimum(n, scores.n.sum() - n) / scores.unit
-        return cls(scores, rows, logs, effect, columns, fewest >= FEWEST_FOR_LINE)
+        class_sizes = np.array([(scores.n * is_true).sum() for is_true in truth_flags])
+        smaller_sizes = np.minimum(class_sizes, scores.n.sum() - class_sizes) / scores.unit
+        return cls(scores, rows, logs, effect, columns, smaller_sizes >= FEWEST_FOR_LINE)
 
-    def with_groups(self, most: int) -> ClassFitter:
-        """Return the fitter with at most so many different probabilities of each class."""
-        columns = [column.merge(self.scores.n, most) for column in self.columns]
+    def with_groups(self, max_scores: int) -> ClassFitter:
+        """Return the fitter with at most `max_scores` different probabilities of each class."""
+        columns = [column.merge(self.scores.n, max_scores) for column in self.columns]
         return replace(self, columns=columns)
 
     @property
     def parameters(self) -> dict[str, int]:
         """The number of parameters of each method."""
-        lines = int(self.has_line.sum()) + (not self.has_line.all())
-        return {"none": 0, "temperature": 1, "one-vs-rest": 2 * lines}
+        line_count = int(self.has_line.sum()) + (not self.has_line.all())
+        return {"none": 0, "temperature": 1, "one-vs-rest": 2 * line_count}
 
     @property
     def candidates(self) -> tuple[Method, ...]:
@@ -125,21 +131,23 @@ class ClassFitter:
 
     def fit_all(self, methods: Sequence[Method], n: Counts) -> dict[Method, ClassFits]:
         """Fit methods to each table of rows n (t, m), those among which `auto` chooses once."""
-        needed = dict.fromkeys(methods)
-        if "auto" in needed:
-            needed |= dict.fromkeys(self.candidates)
-            del needed["auto"]
-        by_method = {method: self._fit_method(method, n) for method in needed}
+        single_methods = dict.fromkeys(methods)
+        if "auto" in single_methods:
+            single_methods |= dict.fromkeys(self.candidates)
+            del single_methods["auto"]
+        fits_by_method = {method: self._fit_method(method, n) for method in single_methods}
         if "auto" in methods:
-            by_method["auto"] = self._choose(by_method, n)
-        return {method: by_method[method] for method in methods}
+            fits_by_method["auto"] = self._choose(fits_by_method, n)
+        return {method: fits_by_method[method] for method in methods}
 
     def _fit_method(self, method: Method, n: Counts) -> ClassFits:
         """Fit a method other than `auto` to each table."""
         calibrators: list[ClassCalibrator | None] = [TemperatureCalibrator(1.0)] * len(n)
         if method == "temperature":
             powers = fit_temperatures(self.logs, n).tolist()
-            calibrators = [None if b != b else TemperatureCalibrator(b) for b in powers]
+            calibrators = [
+                None if isnan(power) else TemperatureCalibrator(power) for power in powers
+            ]
         elif method == "one-vs-rest":
             calibrators = [*self._fit_lines(n)]
         return ClassFits((method,) * len(n), tuple(calibrators))
@@ -151,42 +159,46 @@ class ClassFitter:
         together: of every row and class.
         """
         lines = np.full((len(self.columns), len(n), 2), np.nan)
-        sums = [column.rows_at_scores(n) for column in self.columns]
+        class_counts = [column.rows_at_scores(n) for column in self.columns]
         for k in np.flatnonzero(self.has_line).tolist():
-            lines[k] = fit_line(self.columns[k].scores, *sums[k])
+            lines[k] = fit_line(self.columns[k].scores, *class_counts[k])
         lacks_line = np.isnan(lines).any(axis=2)
         if lacks_line.any():
             scores = np.concatenate([column.scores for column in self.columns])
             order = np.argsort(scores, kind="stable")
-            rows, hits = (np.hstack(parts)[:, order] for parts in zip(*sums, strict=True))
-            common = fit_line(scores[order], rows, hits)
-            lines = np.where(lacks_line[:, :, None], common[None], lines)
+            rows, true_rows = (
+                np.hstack(arrays)[:, order] for arrays in zip(*class_counts, strict=True)
+            )
+            common_lines = fit_line(scores[order], rows, true_rows)
+            lines = np.where(lacks_line[:, :, None], common_lines[None], lines)
         return [
-            None if np.isnan(table).any() else OneVsRestCalibrator(*table.T)
-            for table in lines.transpose(1, 0, 2)
+            None if np.isnan(table_lines).any() else OneVsRestCalibrator(*table_lines.T)
+            for table_lines in lines.transpose(1, 0, 2)
         ]
 
-    def _choose(self, by_method: Mapping[Method, ClassFits], n: Counts) -> ClassFits:
+    def _choose(self, fits_by_method: Mapping[Method, ClassFits], n: Counts) -> ClassFits:
         """Return the fit that likelihood ratios choose for each table; none without other fits."""
-        candidates = [by_method[method] for method in self.candidates]
+        candidate_fits = [fits_by_method[method] for method in self.candidates]
         has_fit = np.array(
             [
                 [
                     calibrator is not None and calibrator.rises
                     for calibrator in class_fits.calibrators
                 ]
-                for class_fits in candidates
+                for class_fits in candidate_fits
             ]
         )
-        likelihoods = np.array([self._log_likelihoods(class_fits, n) for class_fits in candidates])
+        likelihoods = np.array(
+            [self._log_likelihoods(class_fits, n) for class_fits in candidate_fits]
+        )
         parameters = [self.parameters[method] for method in self.candidates]
-        choice = forward_choice(likelihoods / self.effect, has_fit, parameters)
+        choices = forward_choice(likelihoods / self.effect, has_fit, parameters)
         lacks_fit = has_fit.sum(axis=0) == 1  # only `none` has one
         calibrators = [
-            None if lacks_fit[table] else candidates[index].calibrators[table]
-            for table, index in enumerate(choice)
+            None if lacks_fit[table] else candidate_fits[index].calibrators[table]
+            for table, index in enumerate(choices)
         ]
-        return ClassFits(tuple(self.candidates[index] for index in choice), tuple(calibrators))
+        return ClassFits(tuple(self.candidates[index] for index in choices), tuple(calibrators))
 
     def _log_likelihoods(self, class_fits: ClassFits, n: Counts) -> list[float]:
         """Return the log likelihood of each table of rows n (t, m) by its calibrator."""
@@ -199,15 +211,15 @@ class ClassFitter:
             return float((n * self.logs.row_terms(calibrator.power)[0]).sum())
         if calibrator is None:
             return 0.0
-        total = 0.0
+        likelihood_sum = 0.0
         for block in self.logs.blocks():
             truth = self.scores.truth[block]
             calibrated = calibrator.calibrate(self.scores.p[block])
             likelihoods = calibrated[np.arange(len(truth)), truth]
             has_fit = self.logs.is_used[block]
-            logs = np.log(np.maximum(likelihoods, _LEAST))
-            total += float((n[block] * has_fit * logs).sum())
-        return total
+            log_likelihoods = np.log(np.maximum(likelihoods, _LEAST))
+            likelihood_sum += float((n[block] * has_fit * log_likelihoods).sum())
+        return likelihood_sum
 
 
 def forward_choice(likelihoods: Floats, has_fit: Bools, parameters: Sequence[int]) -> list[int]:
@@ -224,9 +236,9 @@ def forward_choice(likelihoods: Floats, has_fit: Bools, parameters: Sequence[int
     for table in range(likelihoods.shape[1]):
         choice = 0
         for index in range(1, len(parameters)):
-            freedom = max(parameters[index] - parameters[choice], 1)
-            ratio = 2 * (likelihoods[index, table] - likelihoods[choice, table])
-            if has_fit[index, table] and ratio > chi_square_quantile(freedom, level)[0]:
+            df = max(parameters[index] - parameters[choice], 1)
+            likelihood_ratio = 2 * (likelihoods[index, table] - likelihoods[choice, table])
+            if has_fit[index, table] and likelihood_ratio > chi_square_quantile(df, level)[0]:
                 choice = index
         choices.append(choice)
     return choices

@@ -59,18 +59,21 @@ def cross_fit(
     Source: Stone 1974, Journal of the Royal Statistical Society B 36:111.
     """
     shape = rows.n.shape
-    sums = {method: {name: np.zeros(shape) for name in LOSSES} for method in methods}
+    gain_sums = {method: {loss: np.zeros(shape) for loss in LOSSES} for method in methods}
     for held_out in rows.deal_folds(REPEATS, rng):
         for method, loss, gains in judge.held_out_gains(methods, held_out):
-            sums[method][loss] += gains
+            gain_sums[method][loss] += gains
     apparent = judge.apparent_gains(methods)
-    weight = REPEATS * rows.n.astype(np.float64)
+    row_weights = REPEATS * rows.n.astype(np.float64)
     return {
         method: CrossFittedGains(
-            {name: np.nan_to_num(divide(total, weight)) for name, total in by_loss.items()},
+            {
+                loss: np.nan_to_num(divide(gain_sum, row_weights))
+                for loss, gain_sum in sums_by_loss.items()
+            },
             apparent[method],
         )
-        for method, by_loss in sums.items()
+        for method, sums_by_loss in gain_sums.items()
     }
 
 
@@ -85,20 +88,20 @@ class ScoreJudge:
         self, methods: Sequence[Method], held_out: Counts
     ) -> Iterator[tuple[Method, LossName, Floats]]:
         """Yield the gains of positives, then negatives, at each score: see `RowJudge`."""
-        by_class = held_out.reshape(len(held_out), 2, -1).transpose(1, 0, 2)
-        training = class_rows(self.counts)[:, None] - by_class
-        for method, fitted in self.fitter.fit_all(methods, *training).items():
-            for name in LOSSES:
-                gains = _gains(name, self.counts.scores, fitted.probabilities)
-                yield method, name, (by_class * gains).sum(axis=1).ravel()
+        held_out_by_class = held_out.reshape(len(held_out), 2, -1).transpose(1, 0, 2)
+        training_rows = class_rows(self.counts)[:, None] - held_out_by_class
+        for method, method_fits in self.fitter.fit_all(methods, *training_rows).items():
+            for loss in LOSSES:
+                gains = _gains(loss, self.counts.scores, method_fits.probabilities)
+                yield method, loss, (held_out_by_class * gains).sum(axis=1).ravel()
 
     def apparent_gains(self, methods: Sequence[Method]) -> dict[Method, dict[LossName, float]]:
         """Return the mean gains by calibrators of all rows on these same rows."""
         rows = class_rows(self.counts)
         table_fits = self.fitter.fit_all(methods, rows[:1], rows[1:])
         return {
-            method: _apparent_gains(self.counts, fitted.probabilities)
-            for method, fitted in table_fits.items()
+            method: _apparent_gains(self.counts, method_fits.probabilities)
+            for method, method_fits in table_fits.items()
         }
 
 
@@ -107,17 +110,22 @@ def class_rows(counts: ScoreCounts) -> Floats:
     return np.array([counts.positives, counts.negatives], np.float64)
 
 
-def _gains(loss: LossName, scores: Floats, fitted: Floats) -> Floats:
+def _gains(loss: LossName, scores: Floats, recalibrated: Floats) -> Floats:
     """Return the gains of positives and of negatives by recalibrated scores: (2, tables, m)."""
-    return np.array([LOSSES[loss](scores, y) - LOSSES[loss](fitted, y) for y in (True, False)])
+    return np.array(
+        [
+            LOSSES[loss](scores, is_positive) - LOSSES[loss](recalibrated, is_positive)
+            for is_positive in (True, False)
+        ]
+    )
 
 
-def _apparent_gains(counts: ScoreCounts, fitted: Floats) -> dict[LossName, float]:
-    """Return the mean gain by the calibrator of all rows on these rows; fitted (1, m)."""
+def _apparent_gains(counts: ScoreCounts, recalibrated: Floats) -> dict[LossName, float]:
+    """Return the mean gain by the calibrator of all rows on these rows; recalibrated (1, m)."""
     rows = class_rows(counts)
     return {
-        name: float((rows * _gains(name, counts.scores, fitted)[:, 0]).sum() / rows.sum())
-        for name in LOSSES
+        loss: float((rows * _gains(loss, counts.scores, recalibrated)[:, 0]).sum() / rows.sum())
+        for loss in LOSSES
     }
 
 
@@ -126,18 +134,18 @@ def design_effect(counts: ScoreCounts) -> float:
 
     1 for rows without clusters or weights, and where there is no fit: see `RowKinds`.
     """
-    inner = log_odds_slice(counts.scores)
+    inner_scores = log_odds_slice(counts.scores)
     x = log_odds(counts.scores)
     rows = class_rows(counts)
-    line = fit_line(x[inner], *rows[:, inner])
+    line = fit_line(x[inner_scores], *rows[:, inner_scores])
     if counts.clusters is None or np.isnan(line).any():
         return 1.0
     is_inner = np.zeros(len(x))
-    is_inner[inner] = 1.0
+    is_inner[inner_scores] = 1.0
     fitted = inverse_logit(line[0] + line[1] * x)
     design = np.array([is_inner, is_inner * x])
-    weight = rows.sum(axis=0) * fitted * (1 - fitted)
+    row_weights = rows.sum(axis=0) * fitted * (1 - fitted)
     residuals = np.concatenate([1 - fitted, -fitted])
     return RowKinds.from_scores(counts).design_effect(
-        np.hstack([design, design]) * residuals, (design * weight) @ design.T
+        np.hstack([design, design]) * residuals, (design * row_weights) @ design.T
     )

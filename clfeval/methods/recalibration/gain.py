@@ -49,14 +49,16 @@ class Gain:
             return self.estimate, self.estimate
         optimism = max(self.optimism, 0.0)
         apparent = max(self.estimate + optimism, 0.0)
-        symmetric = self.estimate - quantile * sqrt(self.variance)
+        symmetric_low = self.estimate - quantile * sqrt(self.variance)
         if apparent + optimism <= 0:  # the fit makes even its own rows worse
-            return symmetric, 2 * self.estimate - symmetric
-        half = quantile**2 * self.variance / (apparent + optimism) / 2
-        root = sqrt(half**2 + 2 * half * apparent)
-        solved = apparent + half - root - optimism
+            return symmetric_low, 2 * self.estimate - symmetric_low
+        # with x = g + optimism, limits solve (x - apparent)^2 = 2 half_factor x
+        half_factor = quantile**2 * self.variance / (apparent + optimism) / 2
+        root = sqrt(half_factor**2 + 2 * half_factor * apparent)
+        asymmetric_low = apparent + half_factor - root - optimism
         pessimism = optimism / (FOLDS - 1)  # calibrators of the folds see fewer rows
-        return (solved + symmetric) / 2, apparent + half + root - optimism + pessimism
+        high = apparent + half_factor + root - optimism + pessimism
+        return (asymmetric_low + symmetric_low) / 2, high
 
 
 def estimate_gain(
@@ -79,24 +81,24 @@ def estimate_gain(
     return Gain(estimate, error, optimism, floor)
 
 
-def auto_gain(selected: Gain, largest: Gain) -> Gain:
-    """Return the gain of `auto` with the error of its most flexible candidate.
+def auto_gain(selected_gain: Gain, flexible_gain: Gain) -> Gain:
+    """Return the gain of `auto` with the error of its most flexible candidate, if that is larger.
 
     Where the scores are kept in all folds, the gain of every row is 0, and so is its variance.
     """
     return Gain(
-        selected.estimate,
-        max(selected.error, largest.error),
-        max(selected.optimism, largest.optimism),
-        max(selected.floor, largest.floor),
+        selected_gain.estimate,
+        max(selected_gain.error, flexible_gain.error),
+        max(selected_gain.optimism, flexible_gain.optimism),
+        max(selected_gain.floor, flexible_gain.floor),
     )
 
 
 def one_sided_quantile(rows: RowKinds, level: float) -> float:
     """Return the quantile of limits: normal, or Student's t with clusters - 1 degrees."""
-    owned = rows.clusters
-    if isinstance(owned, ClusterCounts):
-        return float(student_quantile(len(owned) - 1, level=level))
+    clusters = rows.clusters
+    if isinstance(clusters, ClusterCounts):
+        return float(student_quantile(len(clusters) - 1, level=level))
     return critical_value(level)
 
 
@@ -107,9 +109,9 @@ def gain_verdict(low: float, high: float) -> Verdict:
     return "harms" if high < 0 else "undecided"
 
 
-def highest_limit(limits: Sequence[tuple[float, float]]) -> float:
+def highest_limit(candidate_limits: Sequence[tuple[float, float]]) -> float:
     """Return the upper limit of `auto`: the largest of its candidates, one of which gains 0."""
-    return max([0.0, *(high for _, high in limits)])
+    return max([0.0, *(high for _, high in candidate_limits)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,29 +142,33 @@ def estimated_gains(
     quantile = one_sided_quantile(rows, level)
     estimates = dict[Method, dict[LossName, GainEstimate]]()
     for loss in LOSSES:
-        parts = {
+        gains_by_method = {
             method: estimate_gain(rows, gains, loss, parameters.get(method, 0))
             for method, gains in cross_fitted.items()
         }
-        gains_in_loss = _with_limits(parts, candidates, quantile)
+        gains_in_loss = _with_limits(gains_by_method, candidates, quantile)
         for method, estimate in gains_in_loss.items():
             estimates.setdefault(method, {})[loss] = estimate
     return estimates
 
 
 def _with_limits(
-    parts: Mapping[Method, Gain], candidates: Sequence[Method], quantile: float
+    gains_by_method: Mapping[Method, Gain], candidates: Sequence[Method], quantile: float
 ) -> dict[Method, GainEstimate]:
-    """Return gains in one loss with limits, those of `auto` by those of its candidates."""
-    gains = dict(parts)
+    """Return gains in one loss with limits, those of `auto` by those of its candidates.
+
+    candidates: the simplest method first.
+    """
+    gains = dict(gains_by_method)
     if "auto" in gains:
-        fitted = [method for method in candidates[1:] if gains[method].variance > 0]
-        largest = fitted[-1] if fitted else "auto"
-        gains["auto"] = auto_gain(gains["auto"], gains[largest])
+        fitted_methods = [method for method in candidates[1:] if gains[method].variance > 0]
+        flexible_method = fitted_methods[-1] if fitted_methods else "auto"
+        gains["auto"] = auto_gain(gains["auto"], gains[flexible_method])
     limits = {method: gain.limits(quantile) for method, gain in gains.items()}
     if "auto" in limits:
-        of_candidates = [limits[method] for method in candidates if method in limits]
-        limits["auto"] = (limits["auto"][0], highest_limit(of_candidates))
+        candidate_limits = [limits[method] for method in candidates if method in limits]
+        low, _ = limits["auto"]
+        limits["auto"] = (low, highest_limit(candidate_limits))
     estimates: dict[Method, GainEstimate] = {"none": GainEstimate(0.0, 0.0, 0.0)}
     return estimates | {
         method: GainEstimate(gain.estimate, *limits[method]) for method, gain in gains.items()

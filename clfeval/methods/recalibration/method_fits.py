@@ -68,14 +68,16 @@ class MethodFitter:
 
         Shapes: positives and negatives (tables, m).
         """
-        needed: dict[Method, None] = dict.fromkeys(methods)
-        if "auto" in needed:
-            needed |= dict.fromkeys(self.candidates)
-            del needed["auto"]
-        by_method = {method: self._fit_method(method, positives, negatives) for method in needed}
+        single_methods: dict[Method, None] = dict.fromkeys(methods)
+        if "auto" in single_methods:
+            single_methods |= dict.fromkeys(self.candidates)
+            del single_methods["auto"]
+        fits_by_method = {
+            method: self._fit_method(method, positives, negatives) for method in single_methods
+        }
         if "auto" in methods:
-            by_method["auto"] = self._choose(by_method, positives, negatives)
-        return {method: by_method[method] for method in methods}
+            fits_by_method["auto"] = self._choose(fits_by_method, positives, negatives)
+        return {method: fits_by_method[method] for method in methods}
 
     def _fit_method(self, method: Method, positives: Counts, negatives: Counts) -> TableFits:
         """Fit a method other than `auto` to each table."""
@@ -90,23 +92,27 @@ class MethodFitter:
 
     def _from_coefficients(self, method: Method, coefficients: Floats) -> TableFits:
         calibrators = tuple(
-            None if np.isnan(row).any() else LogOddsCalibrator(*row.tolist())
-            for row in coefficients
+            None
+            if np.isnan(table_coefficients).any()
+            else LogOddsCalibrator(*table_coefficients.tolist())
+            for table_coefficients in coefficients
         )
-        values = calibrate_tables(coefficients, self.scores)
-        return TableFits((method,) * len(calibrators), calibrators, values)
+        probabilities = calibrate_tables(coefficients, self.scores)
+        return TableFits((method,) * len(calibrators), calibrators, probabilities)
 
     def _fit_each(
         self,
         method: Method,
-        fit: Callable[[Counts, Counts], Calibrator],
+        fit_table: Callable[[Counts, Counts], Calibrator],
         positives: Counts,
         negatives: Counts,
     ) -> TableFits:
         """Fit a method of steps to one table after the other."""
-        calibrators = tuple(fit(*table) for table in zip(positives, negatives, strict=True))
-        values = np.array([calibrator.calibrate(self.scores) for calibrator in calibrators])
-        return TableFits((method,) * len(calibrators), calibrators, values)
+        calibrators = tuple(
+            fit_table(*class_counts) for class_counts in zip(positives, negatives, strict=True)
+        )
+        probabilities = np.array([calibrator.calibrate(self.scores) for calibrator in calibrators])
+        return TableFits((method,) * len(calibrators), calibrators, probabilities)
 
     def _isotonic(self, positives: Counts, negatives: Counts) -> Calibrator:
         prior_rows = PRIOR_ROWS * self.row_weight
@@ -116,26 +122,29 @@ class MethodFitter:
         return fit_venn_abers(self.scores, positives, negatives, row_weight=self.row_weight)
 
     def _choose(
-        self, by_method: Mapping[Method, TableFits], positives: Counts, negatives: Counts
+        self, fits_by_method: Mapping[Method, TableFits], positives: Counts, negatives: Counts
     ) -> TableFits:
         """Return the fit that the closed test chooses for each table; none if classes separate.
 
         Source: Vergouwe et al. 2017, Statistics in Medicine 36:4529.
         """
-        candidates = [by_method[method] for method in self.candidates]
-        probabilities = np.array([fitted.probabilities for fitted in candidates])
+        candidate_fits = [fits_by_method[method] for method in self.candidates]
+        probabilities = np.array([method_fits.probabilities for method_fits in candidate_fits])
         has_fit = np.array(
-            [[calibrator is not None for calibrator in fitted.calibrators] for fitted in candidates]
+            [
+                [calibrator is not None for calibrator in method_fits.calibrators]
+                for method_fits in candidate_fits
+            ]
         )
         likelihoods = _log_likelihoods(probabilities, positives, negatives)
-        choice = closed_test(likelihoods / self.effect, has_fit, self.candidates)
-        calibrators = np.array([fitted.calibrators for fitted in candidates], object)
+        choices = closed_test(likelihoods / self.effect, has_fit, self.candidates)
+        calibrators = np.array([method_fits.calibrators for method_fits in candidate_fits], object)
         calibrators[:, has_fit.sum(axis=0) == 1] = None  # only `none` has a fit
-        tables = np.arange(len(choice))
+        table_indices = np.arange(len(choices))
         return TableFits(
-            tuple(self.candidates[index] for index in choice.tolist()),
-            tuple(calibrators[choice, tables].tolist()),
-            probabilities[choice, tables],
+            tuple(self.candidates[index] for index in choices.tolist()),
+            tuple(calibrators[choices, table_indices].tolist()),
+            probabilities[choices, table_indices],
         )
 
 
@@ -155,14 +164,14 @@ def closed_test(likelihoods: Floats, has_fit: Bools, methods: Sequence[LogOddsMe
 
     Shapes: likelihoods and has_fit (methods, tables), the simplest method first.
     """
-    tables = np.arange(likelihoods.shape[1])
-    last = len(methods) - 1 - has_fit[::-1].argmax(axis=0)
+    table_indices = np.arange(likelihoods.shape[1])
+    most_flexible = len(methods) - 1 - has_fit[::-1].argmax(axis=0)
     parameters = np.array([PARAMETERS[method] for method in methods])
-    choice: Ints = np.array(last)
+    choices: Ints = np.array(most_flexible)
     for index in range(len(methods) - 2, -1, -1):
-        freedom = np.maximum(parameters[last] - parameters[index], 1)
-        critical = _CRITICAL[freedom - 1]
-        ratio = 2 * (likelihoods[last, tables] - likelihoods[index])
-        is_chosen = has_fit[index] & (index < last) & (ratio <= critical)
-        choice[is_chosen] = index
-    return choice
+        df = np.maximum(parameters[most_flexible] - parameters[index], 1)
+        critical_ratio = _CRITICAL[df - 1]
+        likelihood_ratio = 2 * (likelihoods[most_flexible, table_indices] - likelihoods[index])
+        is_chosen = has_fit[index] & (index < most_flexible) & (likelihood_ratio <= critical_ratio)
+        choices[is_chosen] = index
+    return choices

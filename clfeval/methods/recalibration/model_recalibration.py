@@ -114,8 +114,8 @@ def recalibrate_model(
     model: str, counts: ScoreCounts, settings: RecalibrationSettings
 ) -> ModelRecalibration:
     """Return the methods that the rows of a model allow, assessed on new rows."""
-    rows = class_rows(counts).sum(axis=1) / counts.unit
-    if not rows.all():
+    class_totals = class_rows(counts).sum(axis=1) / counts.unit
+    if not class_totals.all():
         return ModelRecalibration(model, settings.method, table_reason="single_class")
     if counts.scores[0] < 0 or counts.scores[-1] > 1:
         return ModelRecalibration(
@@ -124,15 +124,15 @@ def recalibrate_model(
             score_range=(float(counts.scores[0]), float(counts.scores[-1])),
             table_reason="not_probabilities",
         )
-    few_rows = bool(rows.min() < FEWEST_OF_CLASS)
-    allowed = available_methods(counts, few_rows=few_rows)
+    few_rows = bool(class_totals.min() < FEWEST_OF_CLASS)
+    allowed_methods = available_methods(counts, few_rows=few_rows)
     stream = random_stream(settings.seed, f"{model}\0recalibrate")
     return ModelRecalibration(
         model,
         "shift" if few_rows else settings.method,
         assess_methods(
             counts,
-            [method for method in allowed if few_rows or method in settings.methods],
+            [method for method in allowed_methods if few_rows or method in settings.methods],
             settings.level,
             stream,
         ),
@@ -142,20 +142,24 @@ def recalibrate_model(
         },
         contradicted_rows(counts),
         _rows_at_ends(counts),
-        float(rows.sum()),
+        float(class_totals.sum()),
         few_rows,
         (float(counts.scores[0]), float(counts.scores[-1])),
         counts.digest(),
         counts.digest(clusters=False),
-        _prior_shift(rows, settings),
+        _prior_shift(class_totals, settings),
         clusters=len(counts.clusters) if isinstance(counts.clusters, ClusterCounts) else None,
     )
 
 
-def _prior_shift(rows: Floats, settings: RecalibrationSettings) -> float:
+def _prior_shift(class_totals: Floats, settings: RecalibrationSettings) -> float:
     """Return what the log odds move by from the prevalence of the rows to that asked for."""
     population = settings.population
-    return 0.0 if population is None else log(population.ratio) - log(rows[0] / rows[1])
+    return (
+        0.0
+        if population is None
+        else log(population.ratio) - log(class_totals[0] / class_totals[1])
+    )
 
 
 def available_methods(counts: ScoreCounts, *, few_rows: bool) -> list[Method]:
@@ -169,6 +173,6 @@ def available_methods(counts: ScoreCounts, *, few_rows: bool) -> list[Method]:
 
 def _rows_at_ends(counts: ScoreCounts) -> float:
     """Return the rows with a score of exactly 0 or 1, which methods on log odds keep."""
-    at_ends = (counts.scores == 0) | (counts.scores == 1)
-    rows = class_rows(counts)[:, at_ends].sum()
-    return float(rows / counts.unit)
+    is_at_end = (counts.scores == 0) | (counts.scores == 1)
+    end_rows = class_rows(counts)[:, is_at_end].sum()
+    return float(end_rows / counts.unit)

@@ -57,23 +57,23 @@ class RowKinds:
 
         There are `FOLDS` folds, or as many as clusters if these are fewer.
         """
-        owned = self.clusters
-        folds = min(FOLDS, len(owned)) if isinstance(owned, ClusterCounts) else FOLDS
+        clusters = self.clusters
+        fold_count = min(FOLDS, len(clusters)) if isinstance(clusters, ClusterCounts) else FOLDS
         for _ in range(repeats):
-            if owned is None:
-                yield split_into_folds(self.n, folds, rng)
+            if clusters is None:
+                yield split_into_folds(self.n, fold_count, rng)
             else:
-                yield owned.split_into_folds(len(self.n), folds, rng)
+                yield clusters.split_into_folds(len(self.n), fold_count, rng)
 
     def mean_variance(self, deviations: Floats) -> float:
         """Return the variance of a mean over rows from deviations (k,)."""
         rows = self.n.astype(np.float64)
-        total = rows.sum()
+        row_total = rows.sum()
         if self.clusters is None:
             squares = np.array([[rows @ deviations**2]])
-            return float(mean_covariance(squares, total, total)[0, 0])
+            return float(mean_covariance(squares, row_total, row_total)[0, 0])
         squares = self.clusters.products(deviations[None])
-        return float(mean_covariance(squares, total, self.clusters.size)[0, 0])
+        return float(mean_covariance(squares, row_total, self.clusters.size)[0, 0])
 
     def design_effect(self, residuals: Floats, weight: Floats) -> float:
         """Return the mean design effect of a fit with q parameters, at least 1 with clusters.

@@ -62,20 +62,20 @@ def order_answers(answers: Sequence[Answer], comparisons: Sequence[Row]) -> list
     then every harm of a model that competes comes before it. comparisons: rows of that table.
     """
     verdicts = _Verdicts(comparisons)
-    kinds = {id(answer): verdicts.kind(answer) for answer in answers}
-    order: tuple[str, ...] = WITHOUT_OPTIONS
-    if {SAME_SPECIFICITY, COMPARED, BETTER_THAN} & {*kinds.values()}:
-        order = WITH_REFERENCE
-    elif THRESHOLD in kinds.values():
-        order = WITH_THRESHOLDS
+    kind_by_answer = {id(answer): verdicts.kind(answer) for answer in answers}
+    ordered_kinds: tuple[str, ...] = WITHOUT_OPTIONS
+    if {SAME_SPECIFICITY, COMPARED, BETTER_THAN} & {*kind_by_answer.values()}:
+        ordered_kinds = WITH_REFERENCE
+    elif THRESHOLD in kind_by_answer.values():
+        ordered_kinds = WITH_THRESHOLDS
 
-    def place(answer: Answer) -> int:
-        kind = kinds[id(answer)]
-        if kind == DECIDING_HETEROGENEITY and WORSE_SLICE in kinds.values():
+    def rank(answer: Answer) -> int:
+        kind = kind_by_answer[id(answer)]
+        if kind == DECIDING_HETEROGENEITY and WORSE_SLICE in kind_by_answer.values():
             kind = FURTHER_HETEROGENEITY
-        return order.index(kind)
+        return ordered_kinds.index(kind)
 
-    return sorted(answers, key=place)
+    return sorted(answers, key=rank)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +86,7 @@ class _Verdicts:
 
     def kind(self, answer: Answer) -> str:
         """Return the kind of a sentence, by which it is ordered."""
-        simple = {
+        kind_by_code = {
             HINT_CODE: HINT,
             matched_answer.CODE: SAME_SPECIFICITY,
             unpredicted_classes.CODE: DEAD_CLASS,
@@ -108,18 +108,20 @@ class _Verdicts:
             return WORSE_SLICE if self._has_worse_slice(answer) else NO_WORSE_SLICE
         if answer.code == HETEROGENEITY_CODE:
             return DECIDING_HETEROGENEITY
-        return simple.get(answer.code, OTHER)
+        return kind_by_code.get(answer.code, OTHER)
 
     def _against_reference(self, answer: Answer) -> set[object]:
         """Return the verdicts of a sentence on models and the reference."""
-        measures = OPERATING_POINT if answer.code == "operating-point" else (answer.measure,)
+        compared_measures = (
+            OPERATING_POINT if answer.code == "operating-point" else (answer.measure,)
+        )
         in_slices = answer.code == WITHIN_CODE
         return {
             row["verdict"]
             for row in self.comparisons
             if row["against"] == "reference"
             and (row["slice"] is not None) == in_slices
-            and row["measure"] in measures
+            and row["measure"] in compared_measures
         }
 
     def _has_worse_slice(self, answer: Answer) -> bool:
@@ -132,31 +134,35 @@ class _Verdicts:
 
 def two_class_answer(
     sample: Sample,
-    compared: Sequence[Answer],
-    leader_sentences: Sequence[Answer],
-    unpredicted: Sequence[Answer],
+    comparison_answers: Sequence[Answer],
+    leader_answers: Sequence[Answer],
+    unpredicted_answers: Sequence[Answer],
     tables: Mapping[str, Rows],
     options: ReportOptions,
 ) -> tuple[Answer, ...]:
-    """Return the answer on two classes; compared: sentences on the reference and on slices."""
-    leader, *further = leader_sentences
-    shortened = any(answer.code == HETEROGENEITY_CODE for answer in compared)
-    sentences = (
-        *compared,
-        *_threshold_answers(tables, leader, options),
-        *(leader, *unpredicted),
-        *restrict_answers(further, options, shortened=shortened),
+    """Return the sentences on two classes, in order.
+
+    comparison_answers: those on the reference and on slices. leader_answers: the one on the best
+    model first. unpredicted_answers: those on classes that are never predicted.
+    """
+    leader_answer, *further_leader_answers = leader_answers
+    has_heterogeneity = any(answer.code == HETEROGENEITY_CODE for answer in comparison_answers)
+    answers = (
+        *comparison_answers,
+        *_threshold_answers(tables, leader_answer, options),
+        *(leader_answer, *unpredicted_answers),
+        *restrict_answers(further_leader_answers, options, shortened=has_heterogeneity),
     )
-    ordered = order_answers(sentences, tables.get("comparisons", ()))
-    return tuple(name_prevalences(ordered, sample, options))
+    ordered_answers = order_answers(answers, tables.get("comparisons", ()))
+    return tuple(name_prevalences(ordered_answers, sample, options))
 
 
 def _threshold_answers(
-    tables: Mapping[str, Rows], leader: Answer, options: ReportOptions
+    tables: Mapping[str, Rows], leader_answer: Answer, options: ReportOptions
 ) -> tuple[Answer, ...]:
     """Return the sentences on chosen thresholds and on prevalences."""
     if not (options.uses_thresholds or options.populations):
         return ()
     from clfeval.methods.report.threshold_rules import threshold_answers
 
-    return threshold_answers(tables, leader.models, options.level)
+    return threshold_answers(tables, leader_answer.models, options.level)

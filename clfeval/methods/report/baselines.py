@@ -53,50 +53,57 @@ def label_baselines(
     """Yield the values of measures of 2 x 2 tables by chance, with these class totals.
 
     TP is hypergeometric; value: the mean where it is defined, p: probability of one as good.
-    independent: independent, unweighted rows; else value is the measure of the expected table,
-    without p.
+    values: the observed ones. independent: rows are independent and unweighted; else value is the
+    measure of the expected table, without p.
     """
     method = "hypergeometric" if independent else EXPECTED
     for measure in requested:
         if takes_scores(measure):
             continue
-        for i, model in enumerate(counts.models):
+        for model_index, model in enumerate(counts.models):
             observed = values.get((model, measure.name), Estimate(None)).value
             cells = (counts.tp, counts.fp, counts.positives, counts.negatives)
-            tp, fp, positives, negatives = (float(cell[i]) for cell in cells)
+            tp, fp, positives, negatives = (float(cell[model_index]) for cell in cells)
             if observed is None or not positives + negatives:
                 continue
-            totals = (tp + fp, positives, negatives)
-            value, p = _label_chance(measure.measure, totals, observed, independent=independent)
+            table_totals = (tp + fp, positives, negatives)
+            value, p = _label_chance(
+                measure.measure, table_totals, observed, independent=independent
+            )
             yield _baseline_row(measure.name, model, value, observed, p, method)
 
 
 def _label_chance(
     measure: Measure, totals: tuple[float, float, float], observed: float, *, independent: bool
 ) -> tuple[float, float]:
-    """Return the mean of a measure by chance, and the probability of a value as good; NaN if none.
+    """Return the mean of a measure by chance, and the probability of a value as good.
 
-    totals: predicted positives, positives, negatives.
+    NaN where there is none. totals: predicted positives, positives, negatives. The values are
+    those of all possible true positives, each with its probability.
     """
-    flagged, positives, negatives = totals
-    tp = np.array([flagged * positives / (positives + negatives)])
-    shares = np.ones(1)
+    predicted_positives, positives, negatives = totals
+    tp = np.array([predicted_positives * positives / (positives + negatives)])
+    probabilities = np.ones(1)
     if independent:
-        tp, shares = random_true_positives(int(positives), int(negatives), int(flagged))
+        tp, probabilities = random_true_positives(
+            int(positives), int(negatives), int(predicted_positives)
+        )
     with np.errstate(all="ignore"):
         values = measure.function(
-            Confusion(tp, flagged - tp, positives - tp, negatives - flagged + tp)
+            Confusion(
+                tp, predicted_positives - tp, positives - tp, negatives - predicted_positives + tp
+            )
         )
     defined = np.isfinite(values)
     if not defined.any():
         return nan, nan
-    shares = np.where(defined, shares, 0.0)
+    probabilities = np.where(defined, probabilities, 0.0)
     values = np.where(defined, values, 0.0)
     p = nan
     if independent and measure.sign:
-        p = float(shares[_as_good(values, observed, measure.sign) & defined].sum())
-        p = min(1.0, p / float(shares.sum()))
-    return float(shares @ values / shares.sum()), p
+        p = float(probabilities[_as_good(values, observed, measure.sign) & defined].sum())
+        p = min(1.0, p / float(probabilities.sum()))
+    return float(probabilities @ values / probabilities.sum()), p
 
 
 def score_baselines(
@@ -104,7 +111,7 @@ def score_baselines(
     counts: ScoreCounts,
     requested: Sequence[RequestedMeasure],
     values: Observed,
-    cut: float | None,
+    threshold: float | None,
     seed: int,
     *,
     is_exchangeable: bool,
@@ -112,37 +119,42 @@ def score_baselines(
     """Yield the values of measures of scores by chance, under permutation of the classes.
 
     Exact for measures linear in the classes and for average precision, else the mean of
-    permutations; p = (1 + those as good) / (1 + all).
+    permutations; p = (1 + those as good) / (1 + all). values: the observed ones. threshold: that
+    in force. is_exchangeable: whether classes can be permuted, as rows are independent.
     """
     observed_values = {measure.name: values.get((model, measure.name)) for measure in requested}
     measures = {
-        measure.name: measure_at_threshold(measure, cut)
+        measure.name: measure_at_threshold(measure, threshold)
         for measure in requested
         if takes_scores(measure) and as_estimate(observed_values[measure.name]).value is not None
     }
-    n = counts.positives + counts.negatives
-    if not measures or not n.sum():
+    rows_at_scores = counts.positives + counts.negatives
+    if not measures or not rows_at_scores.sum():
         return
-    permuted: Mapping[str, Floats] = {}
+    permuted: Mapping[str, Floats] = {}  # values by measure
     if is_exchangeable:
         stream = random_stream(seed, f"baseline\0{model}")
         permuted = _permuted_values(measures, counts, stream)
     total_positives = counts.positives.sum()
-    share = float(total_positives / n.sum())
+    prevalence = float(total_positives / rows_at_scores.sum())
     for name, measure in measures.items():
-        by_chance = permuted.get(name, np.zeros(0))
+        chance_values = permuted.get(name, np.zeros(0))
         method = EXPECTED
         if measure.id == "average_precision":
-            value = share
+            value = prevalence
             if is_exchangeable:
-                value = random_average_precision(n, float(total_positives))
+                value = random_average_precision(rows_at_scores, float(total_positives))
         elif measure.loss is not None or measure.id in LINEAR:
-            value = float(measure.function(counts.scores, n * share, n * (1 - share)))
+            value = float(
+                measure.function(
+                    counts.scores, rows_at_scores * prevalence, rows_at_scores * (1 - prevalence)
+                )
+            )
         else:
-            value = float(by_chance.mean()) if len(by_chance) else nan
+            value = float(chance_values.mean()) if len(chance_values) else nan
             method = "permutations"
         observed = as_estimate(observed_values[name]).value or 0.0
-        p = _permutation_p(by_chance, observed, measure.sign)
+        p = _permutation_p(chance_values, observed, measure.sign)
         yield _baseline_row(name, model, value, observed, p, method)
 
 
@@ -150,45 +162,57 @@ def _permuted_values(
     measures: Mapping[str, Measure], counts: ScoreCounts, rng: np.random.Generator
 ) -> dict[str, Floats]:
     """Return the finite values of measures with permuted classes, by name."""
-    n = counts.positives + counts.negatives
-    permuted: dict[str, list[Floats]] = {name: [] for name in measures}
-    for positives in permuted_positives(n, int(counts.positives.sum()), rng):
+    rows_at_scores = counts.positives + counts.negatives
+    value_blocks: dict[str, list[Floats]] = {name: [] for name in measures}
+    for positives in permuted_positives(rows_at_scores, int(counts.positives.sum()), rng):
         for name, measure in measures.items():
-            values = measure.function(counts.scores, positives, n - positives)
-            permuted[name].append(np.asarray(values))
-    by_name = {name: np.concatenate(blocks) for name, blocks in permuted.items() if blocks}
-    return {name: values[np.isfinite(values)] for name, values in by_name.items()}
+            values = measure.function(counts.scores, positives, rows_at_scores - positives)
+            value_blocks[name].append(np.asarray(values))
+    values_by_name = {
+        name: np.concatenate(blocks) for name, blocks in value_blocks.items() if blocks
+    }
+    return {name: values[np.isfinite(values)] for name, values in values_by_name.items()}
 
 
-def _permutation_p(by_chance: Floats, observed: float, sign: int) -> float:
+def _permutation_p(chance_values: Floats, observed: float, sign: int) -> float:
     """Return (1 + those as good as the observed value) / (1 + all); NaN without a direction."""
-    if not sign or not len(by_chance):
+    if not sign or not len(chance_values):
         return nan
-    as_good = _as_good(by_chance, observed, sign)
-    return float((1 + as_good.sum()) / (1 + len(by_chance)))
+    is_as_good = _as_good(chance_values, observed, sign)
+    return float((1 + is_as_good.sum()) / (1 + len(chance_values)))
 
 
 def dummy_baselines(
     counts: ConfusionCounts,
     requested: Sequence[RequestedMeasure],
-    cut: float | None,
+    threshold: float | None,
     *,
-    scored: bool,
+    has_scores: bool,
 ) -> Iterator[Row]:
-    """Yield the measures of constant predictions: the larger class, or the prevalence as score."""
-    p = float(counts.positives[0])
-    n = float(counts.negatives[0])
-    if not p + n:
+    """Yield the measures of constant predictions: the larger class, or the prevalence as score.
+
+    threshold: of the measures at one. has_scores: whether a model has scores.
+    """
+    positives = float(counts.positives[0])
+    negatives = float(counts.negatives[0])
+    if not positives + negatives:
         return
-    table = Confusion(*map(np.array, ((p, n, 0.0, 0.0) if p > n else (0.0, 0.0, p, n))))
-    one_score = (np.array([p / (p + n)]), np.array([p]), np.array([n]))
+    cells = (0.0, 0.0, positives, negatives)  # TP, FP, FN, TN
+    if positives > negatives:
+        cells = (positives, negatives, 0.0, 0.0)
+    majority_table = Confusion(*map(np.array, cells))
+    constant_score = (
+        np.array([positives / (positives + negatives)]),
+        np.array([positives]),
+        np.array([negatives]),
+    )
     for measure in requested:
         is_of_labels = not takes_scores(measure)
-        if not is_of_labels and not scored:
+        if not is_of_labels and not has_scores:
             continue
-        function = measure_at_threshold(measure, cut).function
+        function = measure_at_threshold(measure, threshold).function
         with np.errstate(all="ignore"):
-            value = float(function(table) if is_of_labels else function(*one_score))
+            value = float(function(majority_table) if is_of_labels else function(*constant_score))
         if not isnan(value):
             model = "(majority)" if is_of_labels else "(constant)"
             yield _baseline_row(measure.name, model, value, value, nan, "constant")
@@ -197,7 +221,10 @@ def dummy_baselines(
 def class_baselines(
     patterns: ClassPatterns, requested: Sequence[RequestedMeasure], values: Observed, seed: int
 ) -> Iterator[Row]:
-    """Yield measures of several classes by chance, of the expected table; p by permutation."""
+    """Yield measures of several classes by chance, of the expected table; p by permutation.
+
+    values: the observed ones.
+    """
     is_exchangeable = patterns.clusters is None and not patterns.fractional
     for model, table in zip(patterns.models, patterns.tables, strict=True):
         permuted_counts = np.zeros((0, *table.shape))
@@ -205,36 +232,37 @@ def class_baselines(
             permuted_counts = np.array(
                 [*permuted_tables(table, random_stream(seed, f"baseline\0{model}"))]
             )
-        chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+        expected_table = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
         for measure in requested:
-            form = measure.measure.classes
+            class_form = measure.measure.classes
             observed = values.get((model, measure.name), Estimate(None)).value
-            if form is None or takes_scores(measure) or observed is None:
+            if class_form is None or takes_scores(measure) or observed is None:
                 continue
             function = (
                 partial(class_average, measure.measure, by="macro")
-                if form.compute is None
-                else form.compute
+                if class_form.compute is None
+                else class_form.compute
             )
             with np.errstate(all="ignore"):
-                value = float(function(chance))
-                permuted = np.asarray(function(permuted_counts), np.float64).ravel()
+                value = float(function(expected_table))
+                permuted_values = np.asarray(function(permuted_counts), np.float64).ravel()
             sign = measure.measure.sign
-            permuted = permuted[np.isfinite(permuted)]
-            p = _permutation_p(permuted, observed, sign)
+            permuted_values = permuted_values[np.isfinite(permuted_values)]
+            p = _permutation_p(permuted_values, observed, sign)
             yield _baseline_row(measure.name, model, value, observed, p, EXPECTED)
 
 
 def _as_good(values: Floats, observed: float, sign: int) -> Floats:
+    """Return whether each value is as good as the observed one, ties within rounding included."""
     return np.asarray(sign * (values - observed) >= -_TIE_TOLERANCE * (1 + abs(observed)))
 
 
 def _baseline_row(
-    metric: str, model: str, value: float, observed: float, p: float, method: str
+    measure_id: str, model: str, value: float, observed: float, p: float, method: str
 ) -> Row:
     return as_row(
         {
-            "measure": metric,
+            "measure": measure_id,
             "model": model,
             "value": None if isnan(value) else 0.0 if abs(value) < _TIE_TOLERANCE else value,
             "observed": observed,
@@ -248,7 +276,7 @@ def two_class_baselines(
     sample: Sample,
     requested: Sequence[RequestedMeasure],
     values: Observed,
-    of_scores: Sequence[Row],
+    score_rows: Sequence[Row],
 ) -> list[Row]:
     """Return the rows of baselines in the order of measures, constant predictions last."""
     counts = sample.slices[None]
@@ -259,11 +287,12 @@ def two_class_baselines(
     constant_measures = [
         measure for measure in measures if measure.name != NET_BENEFIT or len(thresholds) == 1
     ]
-    of_labels = label_baselines(counts, measures, values, independent=independent)
-    of_constants = dummy_baselines(
-        counts, constant_measures, next(iter(thresholds), None), scored=has_scored_model(sample)
+    label_rows = label_baselines(counts, measures, values, independent=independent)
+    constant_rows = dummy_baselines(
+        counts, constant_measures, next(iter(thresholds), None), has_scores=has_scored_model(sample)
     )
-    order = [measure.name for measure in measures]
+    measure_order = [measure.name for measure in measures]
     return sorted(
-        [*of_labels, *of_scores, *of_constants], key=lambda row: order.index(row["measure"])
+        [*label_rows, *score_rows, *constant_rows],
+        key=lambda row: measure_order.index(row["measure"]),
     )

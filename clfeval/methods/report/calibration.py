@@ -43,31 +43,39 @@ def calibration_test_rows(model: str, counts: ScoreCounts, level: float, seed: i
 
     p_adjusted: twice the smaller p. contradicted: rows whose class had probability 0.
     """
-    inner = log_odds_slice(counts.scores)
-    lost = counts.positives[: inner.start].sum() + counts.negatives[inner.stop :].sum()
-    none = np.full(2, np.nan)  # where every score is 0 or 1
-    tests = CalibrationTests(none, none, none, "none", np.zeros(0), np.zeros(0))
-    if inner.start < inner.stop:
-        tests = _run_score_tests(counts, inner, random_stream(seed, f"{model}\0calibration"))
-    is_off = np.abs(tests.gaps) > critical_value(level) * tests.errors  # significant, unadjusted
-    gaps = {
-        "groups_off": int(is_off.sum()),
+    inner_slice = log_odds_slice(counts.scores)
+    contradicted_units = (
+        counts.positives[: inner_slice.start].sum() + counts.negatives[inner_slice.stop :].sum()
+    )
+    unknown = np.full(2, np.nan)  # of both tests, where every score is 0 or 1
+    no_groups = np.zeros(0)
+    tests = CalibrationTests(unknown, unknown, unknown, "none", no_groups, no_groups)
+    if inner_slice.start < inner_slice.stop:
+        tests = _run_score_tests(counts, inner_slice, random_stream(seed, f"{model}\0calibration"))
+    # unadjusted
+    is_significant = np.abs(tests.gaps) > critical_value(level) * tests.errors
+    gap_cells = {
+        "groups_off": int(is_significant.sum()),
         "largest_gap": np.abs(tests.gaps).max(initial=0).item(),
     }
-    smaller = float(np.minimum(2 * tests.p.min(), 1))
+    smaller_p = float(np.minimum(2 * tests.p.min(), 1))
     return [
         as_row(
             {
                 "model": model,
-                "test": name,
-                **{key: number_or_none(getattr(tests, key)[i]) for key in ("statistic", "df", "p")},
-                "p_adjusted": number_or_none(smaller),
+                "test": test_name,
+                **{
+                    key: number_or_none(getattr(tests, key)[test_index])
+                    for key in ("statistic", "df", "p")
+                },
+                "p_adjusted": number_or_none(smaller_p),
                 "method": tests.method,
-                "contradicted": from_units(lost, counts.unit).item(),
-                **(gaps if i and len(tests.gaps) else dict.fromkeys(gaps)),
+                "contradicted": from_units(contradicted_units, counts.unit).item(),
+                # of the test of groups, which is the second
+                **(gap_cells if test_index and len(tests.gaps) else dict.fromkeys(gap_cells)),
             }
         )
-        for i, name in enumerate(TESTS)
+        for test_index, test_name in enumerate(TESTS)
     ]
 
 
@@ -75,34 +83,41 @@ def adjust_calibration_tests(rows: Sequence[Row]) -> list[Row]:
     """Return tests of several models with p_adjusted by Holm's rule over the models."""
     p = np.array([row["p_adjusted"] for row in rows[:: len(TESTS)]], np.float64)  # None is NaN
     adjusted = np.where(np.isnan(p), np.nan, holm(np.where(np.isnan(p), 1.0, p).tolist()))
-    by_row = np.repeat(adjusted, len(TESTS)).tolist()
+    p_of_rows = np.repeat(adjusted, len(TESTS)).tolist()
     return [
         as_row({**row, "p_adjusted": number_or_none(p_adjusted)})
-        for row, p_adjusted in zip(rows, by_row, strict=True)
+        for row, p_adjusted in zip(rows, p_of_rows, strict=True)
     ]
 
 
 def _run_score_tests(
-    counts: ScoreCounts, inner: slice, rng: np.random.Generator
+    counts: ScoreCounts, inner_slice: slice, rng: np.random.Generator
 ) -> CalibrationTests:
-    """Return the score tests of scores with log odds; with clusters, scores may be grouped."""
+    """Return the score tests of scores with log odds; with clusters, scores may be grouped.
+
+    inner_slice: the scores that have log odds.
+    """
     if counts.clusters is None:
-        rows = counts.positives[inner] + counts.negatives[inner]
-        x = log_odds(counts.scores)[inner]
-        return calibration_tests(counts.scores[inner], x, counts.positives[inner], rows, rng)
-    grouped = counts.coarser(MOST)
-    owned = grouped.clusters
-    assert owned is not None
-    heavy = np.ones(2)
-    if isinstance(owned, RowWeights):
-        class_squares = owned.squares.reshape(2, -1).sum(axis=1)
-        class_weights = owned.n.reshape(2, -1).sum(axis=1)
-        heavy = np.nan_to_num(divide(class_squares, class_weights), nan=owned.weight)
-    class_counts = np.array([grouped.positives, grouped.negatives])
-    x = log_odds(grouped.scores)
-    inner = log_odds_slice(grouped.scores)
-    tests = clustered_score_tests(grouped.scores, x, class_counts, inner, owned, heavy)
-    return replace(tests, method=BY_CLUSTERS) if isinstance(owned, ClusterCounts) else tests
+        rows_at_scores = counts.positives[inner_slice] + counts.negatives[inner_slice]
+        x = log_odds(counts.scores)[inner_slice]
+        return calibration_tests(
+            counts.scores[inner_slice], x, counts.positives[inner_slice], rows_at_scores, rng
+        )
+    grouped_counts = counts.coarser(MOST)
+    units = grouped_counts.clusters
+    assert units is not None
+    mean_class_weights = np.ones(2)
+    if isinstance(units, RowWeights):
+        class_squares = units.squares.reshape(2, -1).sum(axis=1)
+        class_weights = units.n.reshape(2, -1).sum(axis=1)
+        mean_class_weights = np.nan_to_num(divide(class_squares, class_weights), nan=units.weight)
+    class_counts = np.array([grouped_counts.positives, grouped_counts.negatives])
+    x = log_odds(grouped_counts.scores)
+    inner_slice = log_odds_slice(grouped_counts.scores)
+    tests = clustered_score_tests(
+        grouped_counts.scores, x, class_counts, inner_slice, units, mean_class_weights
+    )
+    return replace(tests, method=BY_CLUSTERS) if isinstance(units, ClusterCounts) else tests
 
 
 CURVE_BINS = 20  # of a distribution
@@ -111,57 +126,68 @@ SHARES = ("sensitivity", "specificity", "precision", "npv")  # of a table of thr
 
 
 def roc_band_rows(
-    label: str | None, model: str, counts: ScoreCounts, level: float | None, design: Design
+    slice_name: str | None, model: str, counts: ScoreCounts, level: float | None, design: Design
 ) -> Rows:
     """Return regions of both rates at up to `BAND` points of the ROC curve, evenly along it.
 
     sensitivity, fpr: with exact limits at the square root of the level, so that both hold jointly,
     as rows of the two classes are independent.
     """
-    cuts = np.append(counts.scores, np.inf)[len(counts.scores) - choose_points(counts, BAND)]
-    cuts = cuts[np.isfinite(cuts)]
-    tables = confusions_at(counts, cuts)
-    joint = level and sqrt(level)
+    thresholds = np.append(counts.scores, np.inf)[len(counts.scores) - choose_points(counts, BAND)]
+    thresholds = thresholds[np.isfinite(thresholds)]
+    tables = confusions_at(counts, thresholds)
+    class_level = level and sqrt(level)
     return deferred_rows(
-        len(cuts),
+        len(thresholds),
         lambda: rows_from_columns(
-            {"threshold": cuts.tolist(), **_rates(tables, ("sensitivity", "fpr"), joint, design)},
-            slice=label,
+            {
+                "threshold": thresholds.tolist(),
+                **_rates(tables, ("sensitivity", "fpr"), class_level, design),
+            },
+            slice=slice_name,
             model=model,
         ),
     )
 
 
 def choose_points(counts: ScoreCounts, most: int | Literal["all"] | None) -> Ints:
-    """Return the indices of points to list, at even steps of both rates with both ends."""
-    cumulative = counts.running
+    """Return the indices of points to list, at even steps of both rates with both ends.
+
+    most: how many at most, by default MOST_POINTS. Index 0 is above every score.
+    """
+    cumulated_counts = counts.running
     limit = MOST_POINTS if most is None else most
-    m = cumulative.shape[1]
-    class_totals = np.maximum(cumulative[:, -1:], 1e-300)
+    m = cumulated_counts.shape[1]
+    class_totals = np.maximum(cumulated_counts[:, -1:], 1e-300)
     if limit == "all" or m <= limit:
         return np.arange(m)
 
-    def along(i: Ints) -> Floats:
+    def rate_sums(i: Ints) -> Floats:
+        """Return the sum of both rates at points i; i / m makes it rise strictly."""
         return np.asarray(
-            ((cumulative[:, -1:] - cumulative[:, m - 1 - i]) / class_totals).sum(axis=0) + i / m
+            ((cumulated_counts[:, -1:] - cumulated_counts[:, m - 1 - i]) / class_totals).sum(axis=0)
+            + i / m
         )
 
-    last = np.array([m - 1])
-    places = first_reaching(along, np.linspace(0, along(last)[0], limit), m)
-    return np.unique(np.concatenate([[0], np.minimum(places, m - 1), last]))
+    last_index = np.array([m - 1])
+    point_indices = first_reaching(rate_sums, np.linspace(0, rate_sums(last_index)[0], limit), m)
+    return np.unique(np.concatenate([[0], np.minimum(point_indices, m - 1), last_index]))
 
 
 def curve_rows(
-    label: str | None, model: str, counts: ScoreCounts, most: int | Literal["all"] | None
+    slice_name: str | None, model: str, counts: ScoreCounts, most: int | Literal["all"] | None
 ) -> Rows:
-    """Return points of ROC, precision-recall, gain and lift (precision / prevalence) curves."""
-    places = len(counts.scores) - choose_points(counts, most)
-    cumulative = counts.running
-    p, n = cumulative[:, -1].tolist()
-    tp, fp = cumulative[:, -1:] - cumulative[:, places]
+    """Return points of ROC, precision-recall, gain and lift (precision / prevalence) curves.
+
+    most: how many points at most, as of `choose_points`.
+    """
+    score_indices = len(counts.scores) - choose_points(counts, most)
+    cumulated_counts = counts.running
+    p, n = cumulated_counts[:, -1].tolist()  # class totals
+    tp, fp = cumulated_counts[:, -1:] - cumulated_counts[:, score_indices]
     precision = divide(tp, tp + fp)
     columns = {
-        "threshold": np.append(counts.scores, np.inf)[places],
+        "threshold": np.append(counts.scores, np.inf)[score_indices],
         "tp": from_units(tp, counts.unit),
         "fp": from_units(fp, counts.unit),
         "sensitivity": divide(tp, p),
@@ -178,7 +204,7 @@ def curve_rows(
                 name: np.where(np.isfinite(values), values.astype(object), np.array(None)).tolist()
                 for name, values in columns.items()
             },
-            slice=label,
+            slice=slice_name,
             model=model,
         ),
     )
@@ -191,95 +217,108 @@ def choose_thresholds(
     if requested == "all":
         return counts.scores[::-1]
     if not isinstance(requested, int):
-        cuts = np.array(sorted({*map(float, requested)}, reverse=True))
+        thresholds = np.array(sorted({*map(float, requested)}, reverse=True))
         if counts.buckets is None or not len(counts.scores):
-            return cuts
-        places = np.minimum(np.searchsorted(counts.scores, cuts), len(counts.scores) - 1)
-        return np.unique(counts.scores[places])[::-1]  # where a bucket starts
+            return thresholds
+        score_indices = np.minimum(
+            np.searchsorted(counts.scores, thresholds), len(counts.scores) - 1
+        )
+        return np.unique(counts.scores[score_indices])[::-1]  # where a bucket starts
     m = len(counts.scores)
-    cumulative = counts.running
+    cumulated_counts = counts.running
     if m <= requested:
         return counts.scores[::-1]
-    rows = cumulative[:, -1].sum()
-    places = first_reaching(
-        lambda i: np.asarray(rows - cumulative[:, m - 1 - i].sum(axis=0)),
-        rows * np.arange(1, requested + 1) / (requested + 1),
+    # of rows in descending order of scores
+    total_rows = cumulated_counts[:, -1].sum()
+    score_indices = first_reaching(
+        lambda i: np.asarray(total_rows - cumulated_counts[:, m - 1 - i].sum(axis=0)),
+        total_rows * np.arange(1, requested + 1) / (requested + 1),
         m,
     )
-    return np.asarray(counts.scores[m - 1 - np.unique(places)])
+    return np.asarray(counts.scores[m - 1 - np.unique(score_indices)])
 
 
 def threshold_rows(
-    label: str | None,
+    slice_name: str | None,
     model: str,
     counts: ScoreCounts,
-    cuts: Floats,
+    thresholds: Floats,
     level: float | None,
     design: Design,
 ) -> Rows:
     """Return rows of thresholds: the 2 x 2 table, rates with exact intervals, F1, MCC."""
-    tables = confusions_at(counts, cuts)
+    tables = confusions_at(counts, thresholds)
     return deferred_rows(
-        len(cuts),
+        len(thresholds),
         lambda: rows_from_columns(
-            _at_thresholds(tables, cuts, level, design), slice=label, model=model
+            _at_thresholds(tables, thresholds, level, design), slice=slice_name, model=model
         ),
     )
 
 
 def _at_thresholds(
-    confusions: ConfusionCounts, cuts: Floats, level: float | None, design: Design
+    confusions: ConfusionCounts, thresholds: Floats, level: float | None, design: Design
 ) -> dict[str, Sequence[Any]]:
     """Return the columns of a table of thresholds; those at infinite scores have no number."""
     table = float_confusion(confusions)
     columns: dict[str, Sequence[Any]] = {
-        "threshold": [cut if isfinite(cut) else None for cut in cuts.tolist()]
+        "threshold": [
+            threshold if isfinite(threshold) else None for threshold in thresholds.tolist()
+        ]
     }
-    cells = ("tp", "fp", "fn", "tn")
-    columns |= {name: confusions.display_units(name).tolist() for name in cells}
+    cell_names = ("tp", "fp", "fn", "tn")
+    columns |= {name: confusions.display_units(name).tolist() for name in cell_names}
     columns["flagged"] = divide(table.tp + table.fp, table.total).tolist()
     return columns | _rates(confusions, (*SHARES, "f1", "mcc"), level, design)
 
 
 def _rates(
-    tables: ConfusionCounts, names: Sequence[str], level: float | None, design: Design
+    confusions: ConfusionCounts, measure_ids: Sequence[str], level: float | None, design: Design
 ) -> dict[str, Sequence[Any]]:
     """Return measures of 2 x 2 tables by name, shares with exact limits."""
-    cells = Cells.at_prevalence(tables)
-    table = float_confusion(tables)
+    cells = Cells.at_prevalence(confusions)
+    table = float_confusion(confusions)
     columns = dict[str, Sequence[Any]]()
-    for name in names:
-        measure, bounds = CATALOG[name], None
-        if level is not None and name in (*SHARES, "fpr"):
-            bounds = exact_limits(name, cells, level=level, design=design)
-        columns[name] = estimate_column(measure.function(table), bounds, cells, measure.undefined)
+    for measure_id in measure_ids:
+        measure = CATALOG[measure_id]
+        limits = None  # of the measure, unless it is a share
+        if level is not None and measure_id in (*SHARES, "fpr"):
+            limits = exact_limits(measure_id, cells, level=level, design=design)
+        columns[measure_id] = estimate_column(
+            measure.function(table), limits, cells, measure.undefined
+        )
     return columns
 
 
 def distribution_rows(
-    label: str | None, model: str, counts: ScoreCounts, classes: tuple[str, str]
+    slice_name: str | None, model: str, counts: ScoreCounts, classes: tuple[str, str]
 ) -> list[Row]:
-    """Return the histogram of scores by class, in bins [low, high) of 0..1 or of finite scores."""
-    finite = counts.scores[np.isfinite(counts.scores)]
-    low, high = 0.0, 1.0
-    if len(finite) and (finite.min() < 0 or finite.max() > 1):
-        low = float(finite.min())
-        high = float(finite.max())
-    edges = low + (high - low) * (np.arange(CURVE_BINS + 1) / CURVE_BINS)
-    inner = np.searchsorted(counts.scores, edges[1:-1])
-    cumulative = counts.running[:, np.concatenate([[0], inner, [len(counts.scores)]])]
+    """Return the histogram of scores by class, in bins of 0..1 or of the range of finite scores.
+
+    A bin includes its lower edge only.
+    """
+    finite_scores = counts.scores[np.isfinite(counts.scores)]
+    lowest, highest = 0.0, 1.0
+    if len(finite_scores) and (finite_scores.min() < 0 or finite_scores.max() > 1):
+        lowest = float(finite_scores.min())
+        highest = float(finite_scores.max())
+    edges = lowest + (highest - lowest) * (np.arange(CURVE_BINS + 1) / CURVE_BINS)
+    inner_starts = np.searchsorted(counts.scores, edges[1:-1])
+    cumulated_counts = counts.running[:, np.concatenate([[0], inner_starts, [len(counts.scores)]])]
     return [
         as_row(
             {
-                "slice": label,
+                "slice": slice_name,
                 "model": model,
-                "class": name,
-                "from": float(edges[i]),
-                "to": float(edges[i + 1]),
-                "rows": from_units(class_rows[i], counts.unit).item(),
-                "share": float(class_rows[i] / class_rows.sum()) if class_rows.any() else None,
+                "class": class_name,
+                "from": float(edges[bin_index]),
+                "to": float(edges[bin_index + 1]),
+                "rows": from_units(bin_counts[bin_index], counts.unit).item(),
+                "share": float(bin_counts[bin_index] / bin_counts.sum())
+                if bin_counts.any()
+                else None,
             }
         )
-        for name, class_rows in zip(classes, np.diff(cumulative), strict=True)
-        for i in range(CURVE_BINS)
+        for class_name, bin_counts in zip(classes, np.diff(cumulated_counts), strict=True)
+        for bin_index in range(CURVE_BINS)
     ]

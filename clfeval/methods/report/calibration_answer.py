@@ -59,9 +59,11 @@ VERDICT_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class CalibrationAnswer:
-    """The sentence on calibration; names_fault: of any model; ends_with_best: it is named last.
+    """The sentence on calibration.
 
-    miscalibrated: the models called so, the best first, without those with contradicted rows only.
+    names_fault: whether it calls any model miscalibrated. ends_with_best: whether it names the best
+    model last. miscalibrated: the models called so, the best first, without those with contradicted
+    rows only.
     """
 
     answer: Answer
@@ -71,9 +73,9 @@ class CalibrationAnswer:
 
 
 def calibration_answer(
-    ranked: Sequence[Row],
-    tested: BestSet | None,
-    tests: Sequence[Row],
+    ranked_rows: Sequence[Row],
+    best_set: BestSet | None,
+    test_rows: Sequence[Row],
     level: float | None,
     references: Collection[str] = (),
 ) -> CalibrationAnswer | None:
@@ -82,48 +84,72 @@ def calibration_answer(
     These are the models tied with it; with `references` the others that are compared with them. A
     model that gave probability 0 to an observed outcome is named in any case, with these rows:
     before the best one, if that is well calibrated.
+
+    ranked_rows: of the models, the best first. test_rows: of table `calibration_tests`.
     """
-    verdict, text, measure = _verdict(ranked[0], tests, level, _models_called_well(tests))
-    rivals = _Rivals.from_tests(ranked, tested, tests, level, references)
-    rivals = rivals if verdict else replace(rivals, tied="")  # no best one is named
+    best_row = ranked_rows[0]
+    verdict, sentence, measure = _verdict(
+        best_row, test_rows, level, _models_called_well(test_rows)
+    )
+    rivals = _Rivals.from_tests(ranked_rows, best_set, test_rows, level, references)
+    if not verdict:
+        rivals = replace(rivals, tied="")  # no best model is named, with which they are tied
     if not verdict and not rivals.has_fault:
         return None
     clauses = rivals.clauses(verdict)
-    sentence = text
-    for clause in clauses:
-        separator = ". " if verdict == UNSURE or clause.startswith("So ") else "; "
-        sentence += f"{separator if sentence else ''}{clause}"
-    contradicted = rivals.contradicted_clause()
-    is_first = bool(contradicted) and verdict not in (*MISCALIBRATIONS, UNSURE)
-    parts = [contradicted, sentence] if is_first else [sentence, contradicted]
-    starts_anew = is_first and verdict in (TOO_FEW, TOO_FEW_CLUSTERS, UNKNOWN)
+    sentence = _append_clauses(sentence, clauses, verdict)
+    contradicted_clause = rivals.contradicted_clause()
+    contradicted_first = bool(contradicted_clause) and verdict not in (*MISCALIBRATIONS, UNSURE)
+    parts = (
+        [contradicted_clause, sentence] if contradicted_first else [sentence, contradicted_clause]
+    )
+    separator = "; "
+    if contradicted_first and verdict in (TOO_FEW, TOO_FEW_CLUSTERS, UNKNOWN):
+        separator = ". "
     # tied models are harms too, but not of the model that a reader asks about
-    is_harm = verdict in MISCALIBRATIONS or (bool(references) and rivals.has_fault)
-    estimate = as_estimate(ranked[0].get(measure))
+    is_miscalibrated = verdict in MISCALIBRATIONS
+    miscalibrated = [best_row["model"]] if is_miscalibrated else []
+    miscalibrated += rivals.miscalibrated
+    is_harm = is_miscalibrated or (bool(references) and rivals.has_fault)
+    estimate = as_estimate(best_row.get(measure))
     answer = Answer(
         MISCALIBRATED_CODE if is_harm else CALIBRATION_CODE,
-        f"{('. ' if starts_anew else '; ').join(part for part in parts if part)}.",
-        (ranked[0]["model"],),
+        f"{separator.join(part for part in parts if part)}.",
+        (best_row["model"],),
         measure or None,
         estimate.value,
         estimate.low,
         estimate.high,
-        harm=verdict in (*MISCALIBRATIONS, UNSURE) or rivals.has_fault or _is_reversed(ranked[0]),
+        harm=verdict in (*MISCALIBRATIONS, UNSURE) or rivals.has_fault or _is_reversed(best_row),
     )
     return CalibrationAnswer(
         answer,
-        names_fault=verdict in MISCALIBRATIONS or rivals.has_fault,
-        ends_with_best=not clauses and (is_first or not contradicted),
-        miscalibrated=[*[ranked[0]["model"]] * (verdict in MISCALIBRATIONS), *rivals.miscalibrated],
+        names_fault=is_miscalibrated or rivals.has_fault,
+        ends_with_best=not clauses and (contradicted_first or not contradicted_clause),
+        miscalibrated=miscalibrated,
     )
+
+
+def _append_clauses(sentence: str, clauses: Sequence[str], verdict: str) -> str:
+    """Return the sentence on the best model, which may be empty, with clauses on its rivals.
+
+    verdict: on the best model.
+    """
+    for clause in clauses:
+        separator = ""
+        if sentence:
+            separator = ". " if verdict == UNSURE or clause.startswith("So ") else "; "
+        sentence += f"{separator}{clause}"
+    return sentence
 
 
 @dataclass(frozen=True, slots=True)
 class _Rivals:
     """The models that compete with the best one, by the verdict on their calibration.
 
-    tied: what a sentence calls them. contradicted: rows that had probability 0, by model; with
-    several classes 1 for another one.
+    tied: the words after their names that say they are tied with the best. contradicted: by model,
+    how many rows had probability 0, with several classes 1 for another one; only of models with
+    such rows.
     """
 
     tied: str
@@ -134,30 +160,31 @@ class _Rivals:
     @classmethod
     def from_tests(
         cls,
-        ranked: Sequence[Row],
-        tested: BestSet | None,
-        tests: Sequence[Row],
+        ranked_rows: Sequence[Row],
+        best_set: BestSet | None,
+        test_rows: Sequence[Row],
         level: float | None,
         references: Collection[str],
     ) -> _Rivals:
         """Choose the models that compete, and judge them."""
-        ties = {} if tested is None else tested.ties
-        equivalent = _models_called_well(tests)
+        ties = {} if best_set is None else best_set.ties
+        well_calibrated = _models_called_well(test_rows)
         verdicts = {
-            row["model"]: _verdict(row, tests, level, equivalent)[0]
-            for row in ranked[1:]
+            row["model"]: _verdict(row, test_rows, level, well_calibrated)[0]
+            for row in ranked_rows[1:]
+            # those that are compared with references, else those tied with the best
             if (row["model"] not in references if references else ties.get(row["model"]))
         }
-        rows_by_model = {
-            row["model"]: rows
-            for row in tests
-            if (rows := cell_value(row.get("contradicted"))) and row["model"] in verdicts
+        contradicted = {
+            row["model"]: row_count
+            for row in test_rows
+            if (row_count := cell_value(row.get("contradicted"))) and row["model"] in verdicts
         }
         miscalibrated = [model for model in verdicts if verdicts[model] in MISCALIBRATIONS]
         return cls(
             "" if references else TIED,
-            rows_by_model,
-            [model for model in miscalibrated if model not in rows_by_model],
+            contradicted,
+            [model for model in miscalibrated if model not in contradicted],
             [model for model in verdicts if verdicts[model] == WELL],
         )
 
@@ -180,30 +207,38 @@ class _Rivals:
         if not self.contradicted:
             return ""
         models = sorted(self.contradicted, key=lambda model: -self.contradicted[model])
-        outcomes = format_count(self.contradicted[models[0]], "outcome")
-        most = "up to " if len(models) > 1 else ""
-        return f"{join_names(models, most=MAX_RIVALS)} gave {most}{outcomes} probability 0"
+        outcomes_text = format_count(self.contradicted[models[0]], "outcome")
+        qualifier = "up to " if len(models) > 1 else ""
+        return (
+            f"{join_names(models, most=MAX_RIVALS)} gave {qualifier}{outcomes_text} probability 0"
+        )
 
     def _call_miscalibrated(self, *, too: bool) -> str:
-        """Return that models are miscalibrated; too: the sentence before says it of the best."""
+        """Return the clause that models are miscalibrated; too: as is the best one."""
         models = self.miscalibrated
         if not too:
             return self._judge(models, "miscalibrated")
-        names = join_names(models, most=MAX_RIVALS)
-        return f"So {'is' if len(models) == 1 else 'are'} {names}{self.tied.removesuffix(',')}"
+        names_text = join_names(models, most=MAX_RIVALS)
+        verb = "is" if len(models) == 1 else "are"
+        return f"So {verb} {names_text}{self.tied.removesuffix(',')}"
 
     def _judge(self, models: Sequence[str], verdict: str) -> str:
         """Return a verdict on models."""
-        names = join_names(models, most=MAX_RIVALS)
-        return f"{names}{self.tied} {'is' if len(models) == 1 else 'are'} {verdict}"
+        names_text = join_names(models, most=MAX_RIVALS)
+        verb = "is" if len(models) == 1 else "are"
+        return f"{names_text}{self.tied} {verb} {verdict}"
 
 
 def _verdict(
-    row: Row, tests: Sequence[Row], level: float | None, equivalent: Collection[str]
+    model_row: Row,
+    test_rows: Sequence[Row],
+    level: float | None,
+    equivalent_models: Collection[str],
 ) -> tuple[str, str, str]:
     """Return the verdict on a model, the sentence, and the measure, or empty strings.
 
-    equivalent: the models whose intervals exclude a fault that matters (`_equivalent_models`).
+    model_row: with its estimates. equivalent_models: the models whose intervals exclude a fault
+    that matters (`_equivalent_models`).
 
     Miscalibrated: a row has a class of probability 0, or p, adjusted for both tests and all models,
     is below 1 - level; slightly so where no fault is large. Well calibrated is a claim of
@@ -211,45 +246,49 @@ def _verdict(
     tests only, is not below 1 - level. No miscalibration detected: the intervals contain the ideal
     and exclude a gross fault.
     """
-    facts = _model_facts(row, level)
+    facts = _model_facts(model_row, level)
     if facts is None:
         return "", "", ""
-    verdict = _judge_model(row["model"], facts, tests, level, equivalent)
-    return verdict, _calibration_sentence(row, verdict, facts, tests, level), facts.measure
+    verdict = _judge_model(model_row["model"], facts, test_rows, level, equivalent_models)
+    return (
+        verdict,
+        _calibration_sentence(model_row, verdict, facts, test_rows, level),
+        facts.measure,
+    )
 
 
-def _model_facts(row: Row, level: float | None) -> _CalibrationFacts | None:
+def _model_facts(model_row: Row, level: float | None) -> _CalibrationFacts | None:
     """Return what the intervals of a model say of its calibration; None without probabilities."""
-    overconfidence = as_estimate(row.get(OVERCONFIDENCE))
+    overconfidence = as_estimate(model_row.get(OVERCONFIDENCE))
     if overconfidence.value is not None:
         return _overconfidence_facts(overconfidence, level)
-    slope = as_estimate(row.get(SLOPE))
+    slope = as_estimate(model_row.get(SLOPE))
     if slope.value is None and slope.reason != "separation":
         return None
     return _slope_facts(
-        slope, as_estimate(row.get(LEVEL)), as_estimate(row["roc_auc"]).value, level
+        slope, as_estimate(model_row.get(LEVEL)), as_estimate(model_row["roc_auc"]).value, level
     )
 
 
 def _judge_model(
     model: str,
     facts: _CalibrationFacts,
-    tests: Sequence[Row],
+    test_rows: Sequence[Row],
     level: float | None,
-    equivalent: Collection[str],
+    equivalent_models: Collection[str],
 ) -> str:
     """Return the verdict on the calibration of a model, as `_verdict` defines it."""
-    test = _test_of_groups(model, tests)
-    p = cell_value(test.get("p_adjusted"))
-    contradicted = cell_value(test.get("contradicted"))
-    by_clusters = test.get("method") == BY_CLUSTERS
+    group_test = _test_of_groups(model, test_rows)
+    p = cell_value(group_test.get("p_adjusted"))
+    contradicted = cell_value(group_test.get("contradicted"))
+    by_clusters = group_test.get("method") == BY_CLUSTERS
     if contradicted:
         return MISCALIBRATED
     if p is not None and level is not None and p < 1 - level:
-        is_slight = facts.close and (cell_value(test["largest_gap"]) or 0.0) <= HARDLY
+        is_slight = facts.close and (cell_value(group_test["largest_gap"]) or 0.0) <= HARDLY
         return SLIGHTLY if is_slight else MISCALIBRATED
     if p is not None and level is not None and facts.is_defined:
-        is_well = model in equivalent and _p_of_both_tests(model, tests) >= 1 - level
+        is_well = model in equivalent_models and _p_of_both_tests(model, test_rows) >= 1 - level
         return _undetected_verdict(facts, is_well=is_well, by_clusters=by_clusters)
     if p is None and by_clusters and facts.is_defined:
         return TOO_FEW_CLUSTERS
@@ -257,28 +296,33 @@ def _judge_model(
 
 
 def _calibration_sentence(
-    row: Row, verdict: str, facts: _CalibrationFacts, tests: Sequence[Row], level: float | None
+    model_row: Row,
+    verdict: str,
+    facts: _CalibrationFacts,
+    test_rows: Sequence[Row],
+    level: float | None,
 ) -> str:
     """Return the sentence on the calibration of a model; verdict: on it."""
-    model = row["model"]
+    model = model_row["model"]
     fault = f"its probabilities are {' and '.join(facts.faults)}" if facts.faults else ""
     if verdict in MISCALIBRATIONS:
-        fault = _name_fault(fault, _test_of_groups(model, tests), facts.measure)
-    text = verdict
-    if _is_reversed(row):
-        text = "{} ranks in reverse: rows with higher scores are less often positive"
-    if text == UNSURE:
-        return _describe_unadjusted_fault(model, facts, tests)
-    value = facts.text
-    ratio = as_estimate(row.get("oe_ratio"))
-    if verdict == WELL and ratio.value is not None:
-        value += f"; {_format_estimate('O:E ratio', ratio, level)}"
-    return f"{text.format(quote_if_ambiguous(model), fault)} ({value})"
+        fault = _name_fault(fault, _test_of_groups(model, test_rows), facts.measure)
+    template = verdict  # but of one that is unsure
+    if _is_reversed(model_row):
+        template = "{} ranks in reverse: rows with higher scores are less often positive"
+    if template == UNSURE:
+        return _describe_unadjusted_fault(model, facts, test_rows)
+    value_text = facts.text
+    oe_ratio = as_estimate(model_row.get("oe_ratio"))
+    if verdict == WELL and oe_ratio.value is not None:
+        value_text += f"; {_format_estimate('O:E ratio', oe_ratio, level)}"
+    sentence = template.format(quote_if_ambiguous(model), fault)
+    return f"{sentence} ({value_text})"
 
 
-def _test_of_groups(model: str, tests: Sequence[Row]) -> Row:
+def _test_of_groups(model: str, test_rows: Sequence[Row]) -> Row:
     """Return the last test of a model, which is that of groups; empty if it has none."""
-    return next((test for test in reversed(tests) if test["model"] == model), as_row({}))
+    return next((test for test in reversed(test_rows) if test["model"] == model), as_row({}))
 
 
 def _undetected_verdict(facts: _CalibrationFacts, *, is_well: bool, by_clusters: bool) -> str:
@@ -311,68 +355,68 @@ def _equivalent_models(models: Sequence[Row], level: float | None) -> set[str]:
         for row in models
         if as_estimate(row.get(SLOPE)).value is not None
     }
-    adjusted = hochberg(list(p_values.values()))
+    adjusted_p_values = hochberg(list(p_values.values()))
     return {
         model
-        for model, p in zip(p_values, adjusted, strict=True)
-        if p_values[model] < 1 and p <= (1 - level) * (1 + _ROUNDING)
+        for model, adjusted_p in zip(p_values, adjusted_p_values, strict=True)
+        if p_values[model] < 1 and adjusted_p <= (1 - level) * (1 + _ROUNDING)
     }
 
 
 def _p_of_value_outside(estimate: Estimate, lowest: float, highest: float, level: float) -> float:
     """Return the larger one-sided p of a value below `lowest` and above `highest`.
 
-    From its interval; 1 if that does not lie inside. The estimate is taken as normal, with the
-    standard errors of its limits.
+    From its interval; 1 if that does not lie inside. The estimate is presumed normal; its standard
+    error on each side is that of the limit there.
     """
     value, low, high = estimate.value, estimate.low, estimate.high
     if value is None or low is None or high is None or low < lowest or high > highest:
         return 1.0
-    margins = ((value - lowest, value - low), (highest - value, high - value))
-    ratios = [margin / half_width for margin, half_width in margins if half_width > 0]
-    errors = critical_value(level) * min(ratios, default=inf)
-    return erfc(errors / sqrt(2)) / 2
+    sides = ((value - lowest, value - low), (highest - value, high - value))
+    ratios = [margin / half_width for margin, half_width in sides if half_width > 0]
+    z = critical_value(level) * min(ratios, default=inf)
+    return erfc(z / sqrt(2)) / 2
 
 
-def _models_called_well(tests: Sequence[Row]) -> set[str]:
+def _models_called_well(test_rows: Sequence[Row]) -> set[str]:
     """Return the models that tests with verdicts call well calibrated."""
-    return {test["model"] for test in tests if test.get("verdict") == VERDICT_WORDS[WELL]}
+    return {test["model"] for test in test_rows if test.get("verdict") == VERDICT_WORDS[WELL]}
 
 
-def _is_reversed(row: Row) -> bool:
+def _is_reversed(model_row: Row) -> bool:
     """Return whether rows with higher scores are significantly less often positive."""
-    slope = as_estimate(row.get(SLOPE))
+    slope = as_estimate(model_row.get(SLOPE))
     return slope.high is not None and slope.high < 0
 
 
-def _p_of_both_tests(model: str, tests: Sequence[Row]) -> float:
+def _p_of_both_tests(model: str, test_rows: Sequence[Row]) -> float:
     """Return the smaller p of the tests of a model, adjusted for their number only."""
-    p_values = [cell_value(row["p"]) for row in tests if row["model"] == model]
+    p_values = [cell_value(row["p"]) for row in test_rows if row["model"] == model]
     return min(1.0, len(TESTS) * min(p for p in p_values if p is not None))
 
 
 def with_calibration_verdicts(
-    tests: Sequence[Row], models: Sequence[Row], level: float | None
+    test_rows: Sequence[Row], models: Sequence[Row], level: float | None
 ) -> list[Row]:
     """Return the rows of tests with the verdict on their model; models: rows of the first screen.
 
-    None where a model has no verdict.
+    None where a model has no verdict. test_rows: those of all models.
     """
-    whole_table = [row for row in models if row["slice"] is None]
-    equivalent = _equivalent_models(whole_table, level)
+    whole_table_rows = [row for row in models if row["slice"] is None]
+    equivalent_models = _equivalent_models(whole_table_rows, level)
     verdicts = {
-        row["model"]: VERDICT_WORDS[_verdict(row, tests, level, equivalent)[0]]
-        for row in whole_table
+        row["model"]: VERDICT_WORDS[_verdict(row, test_rows, level, equivalent_models)[0]]
+        for row in whole_table_rows
     }
-    return [as_row({**row, "verdict": verdicts.get(row["model"])}) for row in tests]
+    return [as_row({**row, "verdict": verdicts.get(row["model"])}) for row in test_rows]
 
 
-def with_well_calibrated(models: Sequence[Row], tests: Sequence[Row]) -> list[Row]:
+def with_well_calibrated(models: Sequence[Row], test_rows: Sequence[Row]) -> list[Row]:
     """Return rows of models with 1 where one is called well calibrated, else 0; None: unknown.
 
-    tests: with verdicts.
+    test_rows: with verdicts.
     """
-    verdicts = {row["model"]: row["verdict"] for row in tests}
+    verdicts = {row["model"]: row["verdict"] for row in test_rows}
     rows = list[Row]()
     for row in models:
         verdict = verdicts.get(row["model"]) if row["slice"] is None else None
@@ -381,18 +425,24 @@ def with_well_calibrated(models: Sequence[Row], tests: Sequence[Row]) -> list[Ro
     return rows
 
 
-def _describe_unadjusted_fault(model: str, facts: _CalibrationFacts, tests: Sequence[Row]) -> str:
-    """Return the sentence on a fault whose joint test is not significant: its p, and adjusted."""
-    models = dict.fromkeys(row["model"] for row in tests if cell_value(row["p"]) is not None)
-    alone = _p_of_both_tests(model, tests)
-    adjusted = next(cell_value(row["p_adjusted"]) or 0.0 for row in tests if row["model"] == model)
-    value, _, interval = facts.text.partition(", ")
-    text = f"{quote_if_ambiguous(model)} has {value}"
-    text += f" ({interval})" if interval else ""
-    text += f", {' and '.join(facts.faults)}; {UNSURE} {format_p_value(alone)}"
-    if len(models) > 1:
-        adjusted_text = format_p_value(adjusted).removeprefix("p ")
-        text += f", {adjusted_text} adjusted for {len(models):,} models"
+def _describe_unadjusted_fault(
+    model: str, facts: _CalibrationFacts, test_rows: Sequence[Row]
+) -> str:
+    """Return the sentence on a fault whose joint test is not significant, with p and adjusted p."""
+    tested_models = dict.fromkeys(
+        row["model"] for row in test_rows if cell_value(row["p"]) is not None
+    )
+    unadjusted_p = _p_of_both_tests(model, test_rows)
+    adjusted_p = next(
+        cell_value(row["p_adjusted"]) or 0.0 for row in test_rows if row["model"] == model
+    )
+    value_text, _, interval_text = facts.text.partition(", ")
+    text = f"{quote_if_ambiguous(model)} has {value_text}"
+    text += f" ({interval_text})" if interval_text else ""
+    text += f", {' and '.join(facts.faults)}; {UNSURE} {format_p_value(unadjusted_p)}"
+    if len(tested_models) > 1:
+        adjusted_text = format_p_value(adjusted_p).removeprefix("p ")
+        text += f", {adjusted_text} adjusted for {len(tested_models):,} models"
     return text
 
 
@@ -400,8 +450,9 @@ def _describe_unadjusted_fault(model: str, facts: _CalibrationFacts, tests: Sequ
 class _CalibrationFacts:
     """What the intervals of a model say of its calibration.
 
-    measure: by which; is_defined: it has a value; text: its value; faults: of the probabilities.
-    close: the limits are near the ideal; narrow: they exclude a gross fault.
+    measure: by which; is_defined: whether it has a value; text: its value with its interval;
+    faults: of the probabilities, in words. close: whether the limits are near the ideal; narrow:
+    whether they exclude a gross fault.
     """
 
     measure: str
@@ -416,52 +467,60 @@ def _overconfidence_facts(overconfidence: Estimate, level: float | None) -> _Cal
     """Return what the overconfidence of a model of several classes says."""
     return _CalibrationFacts(
         OVERCONFIDENCE,
-        overconfidence.value is not None,
-        _format_estimate(OVERCONFIDENCE, overconfidence, level),
-        _interval_faults(overconfidence, 0, "underconfident", "overconfident"),
-        _farthest_distance(overconfidence, 0) <= HARDLY,
-        (overconfidence.high or inf) - (overconfidence.low or -inf) <= 0.2,
+        is_defined=overconfidence.value is not None,
+        text=_format_estimate(OVERCONFIDENCE, overconfidence, level),
+        faults=_interval_faults(overconfidence, 0, "underconfident", "overconfident"),
+        close=_farthest_distance(overconfidence, 0) <= HARDLY,
+        narrow=(overconfidence.high or inf) - (overconfidence.low or -inf) <= 0.2,
     )
 
 
 def _slope_facts(
     slope: Estimate, shift: Estimate, area: float | None, level: float | None
 ) -> _CalibrationFacts:
-    """Return what calibration slope and calibration-in-the-large say; area: the ROC AUC."""
+    """Return what calibration slope and calibration-in-the-large (`shift`) say; area: ROC AUC."""
     text = _format_estimate("slope", slope, level)
-    faults = _interval_faults(slope, 1, "too extreme", "not extreme enough")
-    average = _interval_faults(shift, 0, "too high on average", "too low on average")
-    if average and not faults:
+    slope_faults = _interval_faults(slope, 1, "too extreme", "not extreme enough")
+    average_faults = _interval_faults(shift, 0, "too high on average", "too low on average")
+    if average_faults and not slope_faults:
         text = _format_estimate("calibration-in-the-large", shift, level)
     if slope.value is None:
         text = f"slope undefined: {_explain_undefined_slope(area, shift)}"
-        faults = ["not extreme enough"] * (area == 1)
+        slope_faults = ["not extreme enough"] if area == 1 else []
+    gross_low, gross_high = GROSS
     return _CalibrationFacts(
         SLOPE,
-        slope.value is not None,
-        text,
-        [*faults, *average],
-        max(_farthest_distance(slope, 1), _farthest_distance(shift, 0)) <= 0.1,
-        GROSS[0] <= (slope.low or 0.0) and (slope.high or inf) <= GROSS[1],
+        is_defined=slope.value is not None,
+        text=text,
+        faults=[*slope_faults, *average_faults],
+        close=max(_farthest_distance(slope, 1), _farthest_distance(shift, 0)) <= 0.1,
+        narrow=gross_low <= (slope.low or 0.0) and (slope.high or inf) <= gross_high,
     )
 
 
-def _name_fault(fault: str, test: Row, measure: str) -> str:
-    """Return the fault of a miscalibrated model, by its score tests where intervals show none."""
-    contradicted = cell_value(test.get("contradicted"))
+def _name_fault(fault: str, group_test: Row, measure: str) -> str:
+    """Return the fault of a miscalibrated model, by its score tests where intervals show none.
+
+    fault: by its intervals, or empty. group_test: the row of its test of groups.
+    """
+    contradicted = cell_value(group_test.get("contradicted"))
     if contradicted:
-        certain = "0 for the observed outcome" if measure == SLOPE else "1 for another class"
-        zero = f"{format_count(contradicted, 'row')} had probability {certain}"
-        return f"{fault}, and {zero}" if fault else zero
-    groups, gap = (cell_value(test[name]) or 0.0 for name in ("groups_off", "largest_gap"))
-    if not fault and groups:
+        probability_text = (
+            "0 for the observed outcome" if measure == SLOPE else "1 for another class"
+        )
+        zero_clause = f"{format_count(contradicted, 'row')} had probability {probability_text}"
+        return f"{fault}, and {zero_clause}" if fault else zero_clause
+    group_count, largest_gap = (
+        cell_value(group_test[name]) or 0.0 for name in ("groups_off", "largest_gap")
+    )
+    if not fault and group_count:
         fault = "the share of positives deviates from the mean score in "
-        fault += f"{format_count(groups, 'score group')} by up to {format_number(gap)}"
+        fault += f"{format_count(group_count, 'score group')} by up to {format_number(largest_gap)}"
     return fault or "slope and intercept jointly differ from 1 and 0"
 
 
 def _explain_undefined_slope(area: float | None, shift: Estimate) -> str:
-    """Return why the slope is undefined."""
+    """Return why the slope is undefined; area: the ROC AUC; shift: calibration-in-the-large."""
     if shift.value is None:
         return "nearly all scores are 0 or 1"
     reasons = {
@@ -477,8 +536,8 @@ def _format_estimate(name: str, estimate: Estimate, level: float | None) -> str:
     text = f"{name} {format_number(estimate.value or 0.0)}"
     if level is None or estimate.low is None or estimate.high is None:
         return text
-    interval = f"{format_number(estimate.low)} to {format_number(estimate.high)}"
-    return f"{text}, {100 * level:g}% CI {interval}"
+    interval_text = f"{format_number(estimate.low)} to {format_number(estimate.high)}"
+    return f"{text}, {100 * level:g}% CI {interval_text}"
 
 
 def _interval_faults(estimate: Estimate, ideal: float, below: str, above: str) -> list[str]:
@@ -490,4 +549,6 @@ def _interval_faults(estimate: Estimate, ideal: float, below: str, above: str) -
 
 def _farthest_distance(estimate: Estimate, ideal: float) -> float:
     """Return the distance of the farther limit from the ideal; infinite if unknown."""
-    return max(inf if end is None else abs(end - ideal) for end in (estimate.low, estimate.high))
+    return max(
+        inf if limit is None else abs(limit - ideal) for limit in (estimate.low, estimate.high)
+    )

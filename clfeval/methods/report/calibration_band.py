@@ -47,39 +47,39 @@ def calibration_band_rows(
     isotonic curve of a calibrated model is in `level` of samples; None in clusters, whose rows are
     not independent. Scores must be probabilities.
     """
-    small = _group_scores(counts, _MOST_FITTED)
-    grid = _band_scores(small)
+    grouped_counts = _group_scores(counts, _MOST_FITTED)
+    curve_scores = _band_scores(grouped_counts)
 
     @cache
-    def consistency() -> list[Row]:
-        band = _consistency_at(small, grid, level, model, seed)
+    def consistency_rows() -> list[Row]:
+        band = _consistency_at(grouped_counts, curve_scores, level, model, seed)
         columns = map(_none_if_unknown, band)
         return rows_from_columns(dict(zip(CONSISTENCY, columns, strict=True)))
 
-    def consistency_at(place: int) -> Row:
-        return consistency()[place]
+    def consistency_cells(point_index: int) -> Row:
+        return consistency_rows()[point_index]
 
-    def rows() -> Rows:
-        limits = _curve_limits(small, grid, level, design)
+    def band_rows() -> Rows:
+        limits = _curve_limits(grouped_counts, curve_scores, level, design)
         columns = {
-            "score": grid.tolist(),
-            "rows": _rows_near(small, grid).tolist(),
+            "score": curve_scores.tolist(),
+            "rows": _rows_near(grouped_counts, curve_scores).tolist(),
             **{
                 name: _none_if_unknown(getattr(limits, name))
                 for name in ("curve", "low", "high", "low_all", "high_all")
             },
-            "isotonic": _isotonic_at(small, grid).tolist(),
+            "isotonic": _isotonic_at(grouped_counts, curve_scores).tolist(),
         }
         rows_with_limits = rows_from_columns(columns, slice=None, model=model)
         return [
-            RowWithLateCells(row, CONSISTENCY, partial(consistency_at, place))
-            for place, row in enumerate(rows_with_limits)
+            RowWithLateCells(row, CONSISTENCY, partial(consistency_cells, point_index))
+            for point_index, row in enumerate(rows_with_limits)
         ]
 
     if counts.clusters is not None:  # needs all scores, which are not kept
-        computed = [dict(row) for row in rows()]
-        return deferred_rows(len(computed), lambda: computed)
-    return deferred_rows(len(grid), rows)
+        computed_rows = [dict(row) for row in band_rows()]
+        return deferred_rows(len(computed_rows), lambda: computed_rows)
+    return deferred_rows(len(curve_scores), band_rows)
 
 
 def has_few_levels(counts: ScoreCounts) -> bool:
@@ -87,35 +87,37 @@ def has_few_levels(counts: ScoreCounts) -> bool:
     return len(counts.scores) <= LEVELS
 
 
-def _group_scores(counts: ScoreCounts, most: int) -> ScoreCounts:
-    """Return counts of at most about `most` scores; of more, each group has its mean score."""
-    rows = counts.positives + counts.negatives
-    starts = group_starts(rows, most)
-    if len(starts) == len(rows):
+def _group_scores(counts: ScoreCounts, most_scores: int) -> ScoreCounts:
+    """Return counts of about `most_scores` scores at most; a group of more has its mean score."""
+    rows_at_scores = counts.positives + counts.negatives
+    starts = group_starts(rows_at_scores, most_scores)
+    if len(starts) == len(rows_at_scores):
         return counts
     positives = np.add.reduceat(counts.positives, starts)
     negatives = np.add.reduceat(counts.negatives, starts)
-    means = divide(np.add.reduceat(rows * counts.scores, starts), positives + negatives)
-    group = np.searchsorted(starts, np.arange(len(rows)), side="right") - 1
+    mean_scores = divide(
+        np.add.reduceat(rows_at_scores * counts.scores, starts), positives + negatives
+    )
+    group_of_score = np.searchsorted(starts, np.arange(len(rows_at_scores)), side="right") - 1
     clusters = counts.clusters
     if clusters is not None:
-        clusters = clusters.renumber(np.concatenate([group, group + len(starts)]))
-    return ScoreCounts(means, positives, negatives, counts.unit, clusters)
+        clusters = clusters.renumber(np.concatenate([group_of_score, group_of_score + len(starts)]))
+    return ScoreCounts(mean_scores, positives, negatives, counts.unit, clusters)
 
 
 def _band_scores(counts: ScoreCounts) -> Floats:
     """Return the scores at which a curve is drawn, ascending: all of few, else a grid."""
-    rows = counts.positives + counts.negatives
-    used = rows > 0
-    scores = counts.scores[used]
+    rows_at_scores = counts.positives + counts.negatives
+    has_rows = rows_at_scores > 0
+    scores = counts.scores[has_rows]
     if has_few_levels(counts):
         return scores
-    inner = scores[(scores > 0) & (scores < 1)]
-    if len(inner) < 2:
-        return inner
-    shares = np.linspace(DRAWN_SHARE, 1 - DRAWN_SHARE, _POINTS)
-    quantiles = row_quantiles(scores, rows[used], shares, _units_per_row(counts))
-    quantiles = np.clip(quantiles, inner[0], inner[-1])
+    inner_scores = scores[(scores > 0) & (scores < 1)]
+    if len(inner_scores) < 2:
+        return inner_scores
+    row_shares = np.linspace(DRAWN_SHARE, 1 - DRAWN_SHARE, _POINTS)
+    quantiles = row_quantiles(scores, rows_at_scores[has_rows], row_shares, _units_per_row(counts))
+    quantiles = np.clip(quantiles, inner_scores[0], inner_scores[-1])
     return np.unique([*np.linspace(quantiles[0], quantiles[-1], _POINTS), *quantiles])
 
 
@@ -134,85 +136,93 @@ def _units_per_row(counts: ScoreCounts) -> float:
 
 
 def _curve_limits(
-    counts: ScoreCounts, grid: Floats, level: float | None, design: Design
+    counts: ScoreCounts, curve_scores: Floats, level: float | None, design: Design
 ) -> CurveLimits:
-    """Return the curve and its limits at the asked scores, (g,) each."""
+    """Return the curve and its limits at the scores where it is drawn, (g,) each."""
     if has_few_levels(counts):
         return _level_limits(counts, level, design)
-    inner = (counts.scores > 0) & (counts.scores < 1)
-    if not inner.any():
-        return CurveLimits(*np.full((5, len(grid)), nan))
-    used = np.concatenate([inner, inner])
-    x = log_odds(counts.scores)[inner]
-    parts = counts.positives[inner], counts.negatives[inner]
-    if not (parts[0].any() and parts[1].any()):
-        return CurveLimits(*np.full((5, len(grid)), nan))
+    is_inner = (counts.scores > 0) & (counts.scores < 1)
+    if not is_inner.any():
+        return CurveLimits(*np.full((5, len(curve_scores)), nan))
+    # of positives at each score, then of negatives
+    pattern_is_inner = np.concatenate([is_inner, is_inner])
+    x = log_odds(counts.scores)[is_inner]
+    class_counts = counts.positives[is_inner], counts.negatives[is_inner]
+    if not all(counts_at_scores.any() for counts_at_scores in class_counts):
+        return CurveLimits(*np.full((5, len(curve_scores)), nan))
     clusters = counts.clusters
-    fit = fit_spline(x, *parts, _units_per_row(counts))
+    fit = fit_spline(x, *class_counts, _units_per_row(counts))
     if isinstance(clusters, RowWeights):
-        clusters = clusters.among(used)
+        clusters = clusters.among(pattern_is_inner)
     elif clusters is not None:
-        clusters = _among(clusters, used)
-    covariance, df = coefficient_covariance(fit, x, *parts, counts.unit, clusters)
+        clusters = _among(clusters, pattern_is_inner)
+    covariance, df = coefficient_covariance(fit, x, *class_counts, counts.unit, clusters)
     if np.isnan(df):
         level = None
-    return spline_limits(fit, log_odds(grid), covariance, level, df)
+    return spline_limits(fit, log_odds(curve_scores), covariance, level, df)
 
 
-def _among(clusters: ClusterCounts, used: Bools) -> ClusterCounts:
-    """Return the counts of some patterns (m,) in each cluster, renumbered."""
-    entries = used[clusters.place]
-    owners = np.array(clusters.owners, object)[entries]
-    places = np.cumsum(used) - 1
+def _among(clusters: ClusterCounts, is_selected: Bools) -> ClusterCounts:
+    """Return the counts of the selected patterns (m,) in each cluster, renumbered."""
+    entry_is_selected = is_selected[clusters.place]
+    owners = np.array(clusters.owners, object)[entry_is_selected]
+    new_indices = np.cumsum(is_selected) - 1
     return ClusterCounts.from_entries(
-        owners.tolist(), places[clusters.place[entries]], clusters.n[entries]
+        owners.tolist(),
+        new_indices[clusters.place[entry_is_selected]],
+        clusters.n[entry_is_selected],
     )
 
 
 def _level_limits(counts: ScoreCounts, level: float | None, design: Design) -> CurveLimits:
     """Return the share of positives at each score with rows, with exact limits."""
-    places = np.flatnonzero(counts.positives + counts.negatives > 0)
-    tables = confusions_between(counts, places, places + 1)
-    shares = divide(tables.tp, tables.tp + tables.fp)
+    score_indices = np.flatnonzero(counts.positives + counts.negatives > 0)
+    tables = confusions_between(counts, score_indices, score_indices + 1)
+    positive_shares = divide(tables.tp, tables.tp + tables.fp)
     if level is None:
-        return CurveLimits(shares, *np.full((4, len(places)), nan))
+        return CurveLimits(positive_shares, *np.full((4, len(score_indices)), nan))
     cells = Cells.at_prevalence(tables)
     limits = list[Floats]()
-    for each_level in (level, 1 - (1 - level) / len(places)):
-        pair = exact_limits("precision", cells, level=each_level, design=design)
-        limits += np.full((2, len(places)), nan) if pair is None else pair
-    return CurveLimits(shares, *limits)
+    for limit_level in (level, 1 - (1 - level) / len(score_indices)):
+        low_and_high = exact_limits("precision", cells, level=limit_level, design=design)
+        limits += np.full((2, len(score_indices)), nan) if low_and_high is None else low_and_high
+    return CurveLimits(positive_shares, *limits)
 
 
-def _rows_near(counts: ScoreCounts, grid: Floats) -> Counts:
-    """Return the rows with scores nearer to each asked score than to the others, (g,)."""
-    edges = (grid[1:] + grid[:-1]) / 2
-    places = np.searchsorted(edges, counts.scores, side="right")
-    rows = np.zeros(len(grid), counts.positives.dtype)
-    np.add.at(rows, places, counts.positives + counts.negatives)
-    return np.asarray(from_units(rows, counts.unit))
+def _rows_near(counts: ScoreCounts, curve_scores: Floats) -> Counts:
+    """Return the rows with scores nearer to each score of the curve than to the others, (g,)."""
+    edges = (curve_scores[1:] + curve_scores[:-1]) / 2
+    nearest_indices = np.searchsorted(edges, counts.scores, side="right")
+    row_counts = np.zeros(len(curve_scores), counts.positives.dtype)
+    np.add.at(row_counts, nearest_indices, counts.positives + counts.negatives)
+    return np.asarray(from_units(row_counts, counts.unit))
 
 
-def _isotonic_at(counts: ScoreCounts, grid: Floats) -> Floats:
-    """Return the isotonic curve at asked scores, linear between its steps as in scikit-learn."""
+def _isotonic_at(counts: ScoreCounts, curve_scores: Floats) -> Floats:
+    """Return the isotonic curve at `curve_scores`, linear between its steps as in scikit-learn."""
     blocks = isotonic_shares(counts.scores, counts.positives, counts.negatives)
-    steps = np.column_stack([blocks.starts, blocks.stops - 1]).ravel()
-    return np.interp(grid, counts.scores[steps], np.repeat(blocks.shares, 2))
+    step_ends = np.column_stack([blocks.starts, blocks.stops - 1]).ravel()
+    return np.interp(curve_scores, counts.scores[step_ends], np.repeat(blocks.shares, 2))
 
 
 def _consistency_at(
-    counts: ScoreCounts, grid: Floats, level: float | None, model: str, seed: int
+    counts: ScoreCounts, curve_scores: Floats, level: float | None, model: str, seed: int
 ) -> tuple[Floats, Floats]:
-    """Return the band of isotonic curves of calibrated samples at asked scores; NaN in clusters."""
-    if level is None or isinstance(counts.clusters, ClusterCounts) or not len(grid):
-        unknown = np.full(len(grid), nan)
+    """Return the limits of isotonic curves of calibrated samples at the scores of the curve.
+
+    NaN in clusters, without a level and without scores.
+    """
+    if level is None or isinstance(counts.clusters, ClusterCounts) or not len(curve_scores):
+        unknown = np.full(len(curve_scores), nan)
         return unknown, unknown
-    small = _group_scores(counts, _MOST_SIMULATED)
+    grouped_counts = _group_scores(counts, _MOST_SIMULATED)
     rng = random_stream(seed, f"{model}\0consistency")
-    samples = calibrated_positives(small, _SAMPLES, rng)
-    rows = small.positives + small.negatives
-    low, high = consistency_limits(small.scores, rows, samples, level)
-    return np.interp(grid, small.scores, low), np.interp(grid, small.scores, high)
+    samples = calibrated_positives(grouped_counts, _SAMPLES, rng)
+    rows_at_scores = grouped_counts.positives + grouped_counts.negatives
+    low, high = consistency_limits(grouped_counts.scores, rows_at_scores, samples, level)
+    return np.interp(curve_scores, grouped_counts.scores, low), np.interp(
+        curve_scores, grouped_counts.scores, high
+    )
 
 
 def _none_if_unknown(values: Floats) -> list[float | None]:

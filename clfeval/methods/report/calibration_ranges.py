@@ -29,25 +29,27 @@ def calibration_ranges_answer(models: Sequence[str], band: Sequence[Row]) -> lis
     sentences: list[str] = []
     named_models: list[str] = []
     for model in models[:MOST_MODELS]:
-        rows = rows_where(band, "model", model)
-        parts = [*_describe_ranges(miscalibrated_ranges(rows), by_level=len(rows) <= LEVELS)]
-        if parts:
-            sentences.append(f"Probabilities of {quote_if_ambiguous(model)} {', '.join(parts)}.")
+        band_rows = rows_where(band, "model", model)
+        clauses = [
+            *_describe_ranges(miscalibrated_ranges(band_rows), by_level=len(band_rows) <= LEVELS)
+        ]
+        if clauses:
+            sentences.append(f"Probabilities of {quote_if_ambiguous(model)} {', '.join(clauses)}.")
             named_models.append(model)
     return [Answer(CODE, " ".join(sentences), tuple(named_models))] if sentences else []
 
 
-def miscalibrated_ranges(rows: Sequence[Row]) -> list[ScoreRange]:
-    """Return the ranges of neighbouring scores with one fault, of the most rows, by score."""
-    ranges: list[tuple[float, ScoreRange]] = []
-    for fault, group in groupby(rows, _fault):
-        points = [*group]
+def miscalibrated_ranges(band_rows: Sequence[Row]) -> list[ScoreRange]:
+    """Return the ranges of neighbouring scores with one fault that have the most rows, by score."""
+    sized_ranges: list[tuple[float, ScoreRange]] = []
+    for fault, fault_rows in groupby(band_rows, _fault):
+        points = [*fault_rows]
         if fault:
-            size = sum(cell_value(point["rows"]) or 0.0 for point in points)
-            low, high = (cell_value(points[place]["score"]) or 0.0 for place in (0, -1))
-            ranges.append((size, (low, high, fault)))
-    largest = sorted(ranges, key=lambda sized: -sized[0])[:MOST_RANGES]
-    return sorted(score_range for _, score_range in largest)
+            row_count = sum(cell_value(point["rows"]) or 0.0 for point in points)
+            low, high = (cell_value(points[index]["score"]) or 0.0 for index in (0, -1))
+            sized_ranges.append((row_count, (low, high, fault)))
+    largest_ranges = sorted(sized_ranges, key=lambda sized_range: -sized_range[0])[:MOST_RANGES]
+    return sorted(score_range for _, score_range in largest_ranges)
 
 
 def _fault(row: Row) -> str:
@@ -59,20 +61,25 @@ def _fault(row: Row) -> str:
 
 
 def _describe_ranges(ranges: Sequence[ScoreRange], *, by_level: bool) -> Iterator[str]:
-    """Yield the clauses on each run of ranges with one fault; the first has the verb."""
+    """Yield a clause on each run of ranges with one fault; the first has the verb.
+
+    by_level: whether there are so few scores that each is a level.
+    """
     verb = " are"
-    for fault, group in groupby(ranges, lambda named_range: named_range[2]):
-        places = [_describe_range(low, high, by_level=by_level) for low, high, _ in group]
-        yield f"{join_words(places, most=len(places))}{verb} {fault}"
+    for fault, fault_ranges in groupby(ranges, lambda score_range: score_range[2]):
+        range_texts = [
+            _describe_range(low, high, by_level=by_level) for low, high, _ in fault_ranges
+        ]
+        yield f"{join_words(range_texts, most=len(range_texts))}{verb} {fault}"
         verb = ""
 
 
 def _describe_range(low: float, high: float, *, by_level: bool) -> str:
     """Return the place of a range in words: a level or two, else from where to where."""
     if by_level:
-        lowest = format_exact(low)
-        highest = format_exact(high)
-        return f"at {lowest}" if low == high else f"from {lowest} to {highest}"
-    lowest = format_close(low, 2)
-    highest = format_close(high, 2)
-    return f"near {lowest}" if lowest == highest else f"between {lowest} and {highest}"
+        low_text = format_exact(low)
+        high_text = format_exact(high)
+        return f"at {low_text}" if low == high else f"from {low_text} to {high_text}"
+    low_text = format_close(low, 2)
+    high_text = format_close(high, 2)
+    return f"near {low_text}" if low_text == high_text else f"between {low_text} and {high_text}"

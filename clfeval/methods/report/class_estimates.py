@@ -68,32 +68,45 @@ class ClassTables:
     def from_model(
         cls,
         patterns: ClassPatterns,
-        model: int,
+        model_index: int,
         table: Counts,
         intervals: IntervalSettings,
-        name: str,
+        stream_prefix: str,
     ) -> ClassTables:
-        """Build the tables of a model; name: of its random streams."""
+        """Build the tables of a model; stream_prefix: of the names of its random streams."""
         classes, clusters = patterns.classes, patterns.clusters
-        tables = one_vs_rest_tables(table)
-        sums, units = None, 0.0
+        confusions = one_vs_rest_tables(table)
+        cluster_sums = None
+        cluster_count = 0.0
         resamplers: list[TableResampler | None] = [None] * len(classes)
         if clusters is not None:
-            votes = patterns.votes[:, model]
-            by_class = [
-                TableResampler.from_labels(clusters, patterns.truth == k, votes == k)
-                for k in range(len(classes))
+            votes = patterns.votes[:, model_index]
+            class_resamplers = [
+                TableResampler.from_labels(
+                    clusters, patterns.truth == class_index, votes == class_index
+                )
+                for class_index in range(len(classes))
             ]
-            units, resamplers = clusters.size, [*by_class]
-            sums = np.array([_cluster_sums(clusters, cells.cells) for cells in by_class])
-        totals = (tables.tp + tables.fn, tables.fp + tables.tn)
-        largest = largest_weights(clusters, len(classes))
-        counts = ConfusionCounts(classes, *tables.cells, *totals, patterns.unit, sums, largest)
-        names = [f"{name}\0{label}" for label in classes]
-        settings = label_measures.LabelLimitSettings(
-            intervals, names, resamplers, [units] * len(classes)
+            cluster_count = clusters.size
+            resamplers = [*class_resamplers]
+            cluster_sums = np.array(
+                [_cluster_sums(clusters, resampler.cells) for resampler in class_resamplers]
+            )
+        class_totals = (confusions.tp + confusions.fn, confusions.fp + confusions.tn)
+        largest_class_weights = largest_weights(clusters, len(classes))
+        counts = ConfusionCounts(
+            classes,
+            *confusions.cells,
+            *class_totals,
+            patterns.unit,
+            cluster_sums,
+            largest_class_weights,
         )
-        return cls(patterns, model, table, counts, settings)
+        stream_names = [f"{stream_prefix}\0{class_name}" for class_name in classes]
+        settings = label_measures.LabelLimitSettings(
+            intervals, stream_names, resamplers, [cluster_count] * len(classes)
+        )
+        return cls(patterns, model_index, table, counts, settings)
 
     def estimates(self, requested: RequestedMeasure) -> list[MeasureEstimate]:
         """Return a measure of each class against the rest."""
@@ -110,22 +123,22 @@ class ClassTables:
         the mean, with df degrees of freedom. NaN where a class with a value has no limits.
         """
         values, lower, upper = values_and_limits([estimate.value for estimate in estimates])
-        defined = np.flatnonzero(~np.isnan(values))
-        values, lower, upper = values[defined], lower[defined], upper[defined]
-        if not len(defined) or np.isnan(lower).any():
+        defined_indices = np.flatnonzero(~np.isnan(values))
+        values, lower, upper = (array[defined_indices] for array in (values, lower, upper))
+        if not len(defined_indices) or np.isnan(lower).any():
             return nan, nan
         sizes = self._sizes(measure, level)
-        shrinkage = 1 / sizes.quantiles[defined]
-        lower = values - (values - lower) * shrinkage
-        upper = values + (upper - values) * shrinkage
+        quantile_shrinkage = 1 / sizes.quantiles[defined_indices]
+        lower = values - (values - lower) * quantile_shrinkage
+        upper = values + (upper - values) * quantile_shrinkage
         factors = divide(sizes.rows, np.maximum(sizes.effective - 1, sizes.effective / 2))
-        covariance = self._covariance(measure, factors)[np.ix_(defined, defined)]
+        covariance = self._covariance(measure, factors)[np.ix_(defined_indices, defined_indices)]
         low, high = mean_limits(values, lower, upper, covariance, level=level)
         if self.patterns.clusters is None:
-            lowest, highest = self._limits_of_errors(measure, level)
-            low = max(low, lowest)
-            high = min(high, highest)
-        biases = self._mean_biases(measure, factors, sizes.effective, defined)
+            error_low, error_high = self._limits_of_errors(measure, level)
+            low = max(low, error_low)
+            high = min(high, error_high)
+        biases = self._mean_biases(measure, factors, sizes.effective, defined_indices)
         mean = float(values.mean())
         widening = self._quantile_ratio(df, level)
         low = mean - (mean - low) * widening - max(0.0, *biases)
@@ -139,41 +152,47 @@ class ClassTables:
         error add up.
         """
         weights = mean_error_weights(measure, self.table)
-        loss = float((weights * self.table).sum())
+        weighted_errors = float((weights * self.table).sum())
         variance = float((weights**2 * self.table).sum())
-        low, high = weighted_count_limits(loss, variance, float(weights.max()), level=level)
+        low, high = weighted_count_limits(
+            weighted_errors, variance, float(weights.max()), level=level
+        )
         return (low, high) if measure.sign < 0 else (1 - high, 1 - low)
 
     def _mean_biases(
-        self, measure: Measure, factors: Floats, effective: Floats, defined: Ints
+        self, measure: Measure, factors: Floats, effective_rows: Floats, defined_indices: Ints
     ) -> list[float]:
         """Return the biases of the mean over some classes, of random and of fixed class totals.
 
         That of a class with a row or two is unknown; it is that of the others by 1 / rows.
+        factors: of the variance of each class, as in `_covariance`; effective_rows: of each class.
         """
-        several = effective > 2
-        biases = (class_biases(measure, self.table) * factors * effective)[:, several]
-        inverse = float((1 / np.maximum(effective[defined], 1)).mean())
-        random, fixed = (biases.sum(axis=1) / max(1, biases.shape[1]) * inverse).tolist()
-        return [random, fixed]
+        has_several_rows = effective_rows > 2
+        biases = (class_biases(measure, self.table) * factors * effective_rows)[:, has_several_rows]
+        mean_inverse_rows = float((1 / np.maximum(effective_rows[defined_indices], 1)).mean())
+        mean_biases = biases.sum(axis=1) / max(1, biases.shape[1]) * mean_inverse_rows
+        random_totals_bias, fixed_totals_bias = mean_biases.tolist()
+        return [random_totals_bias, fixed_totals_bias]
 
     def _quantile_ratio(self, df: float, level: float) -> float:
         """Return Student's t of a mean over the normal quantile; 1 for independent rows."""
         clusters = self.patterns.clusters
         if clusters is None:
             return 1.0
-        # without an error, as where all rows are right, those of the clusters
-        freedom = clusters.size - 1 if isnan(df) else df
-        return float(student_quantile(freedom, level=level)) / critical_value(level)
+        # NaN without an error, as where all rows are right: then those of the clusters
+        degrees = clusters.size - 1 if isnan(df) else df
+        return float(student_quantile(degrees, level=level)) / critical_value(level)
 
     def _sizes(self, measure: Measure, level: float) -> ClassSizes:
         """Return the sizes of the denominators of a measure of each class."""
-        base = measure if measure.share is not None else CATALOG["jaccard"]
+        share_measure = measure if measure.share is not None else CATALOG["jaccard"]
         cells = Cells.at_prevalence(self.counts)
-        assert base.share is not None
-        rows = np.asarray(base.share(cells)[1], np.float64)
-        effective = np.asarray(effective_share_counts(base, cells, level)[1], np.float64)
-        df = share_degrees_of_freedom(base, cells)
+        assert share_measure.share is not None
+        _, denominators = share_measure.share(cells)
+        _, effective_denominators = effective_share_counts(share_measure, cells, level)
+        rows = np.asarray(denominators, np.float64)
+        effective = np.asarray(effective_denominators, np.float64)
+        df = share_degrees_of_freedom(share_measure, cells)
         t = student_quantile(np.where(df > 0, df, np.nan), level=level)
         quantiles = np.maximum(t / critical_value(level), 1.0)
         return ClassSizes(rows, effective * quantiles**2, quantiles)
@@ -183,39 +202,41 @@ class ClassTables:
 
         The variance of a class is that of independent rows times its factor, so that it is
         p (1 - p) / (m - 1) of a share of m effective rows. The correlations are those of rows,
-        weights or clusters.
+        weights or clusters. factors (C,): of each class.
         """
         n, clusters = self.table.astype(np.float64), self.patterns.clusters
-        independent = class_covariance(measure, n, n)
-        variances = np.diag(independent) * factors
+        independent_covariance = class_covariance(measure, n, n)
+        variances = np.diag(independent_covariance) * factors
         if clusters is None:
-            designed = independent
+            design_covariance = independent_covariance
         elif isinstance(clusters, RowWeights):
-            cell = self.patterns.cells(self.model)
-            squares = np.bincount(cell, clusters.squares, n.size).reshape(n.shape)
-            designed = class_covariance(measure, n, squares)
+            cell_of_pattern = self.patterns.cells(self.model)
+            squared_weights = np.bincount(cell_of_pattern, clusters.squares, n.size).reshape(
+                n.shape
+            )
+            design_covariance = class_covariance(measure, n, squared_weights)
         else:
-            designed = self._cluster_products(measure, clusters)
-        errors = np.sqrt(divide(variances, np.diag(designed)))
-        errors = np.where(np.isfinite(errors), errors, 0.0)
-        covariance = np.asarray(designed * errors[:, None] * errors)
+            design_covariance = self._cluster_products(measure, clusters)
+        scaling = np.sqrt(divide(variances, np.diag(design_covariance)))
+        scaling = np.where(np.isfinite(scaling), scaling, 0.0)
+        covariance = np.asarray(design_covariance * scaling[:, None] * scaling)
         np.fill_diagonal(covariance, np.where(np.isfinite(variances), variances, 0.0))
         return covariance
 
     def _cluster_products(self, measure: Measure, clusters: ClusterCounts) -> Floats:
         """Return the sums over clusters of products of the influence on two classes, (C, C)."""
         tp, fp, fn, tn = class_influence(measure, self.table)
-        truth, votes = self.patterns.truth, self.patterns.votes[:, self.model]
-        totals = np.empty((len(tn), len(clusters)))
-        step = max(1, _CELLS // max(1, len(truth)))
-        for start in range(0, len(tn), step):
-            block = np.arange(start, min(start + step, len(tn)))[:, None]
-            predicted = votes == block
-            of_positives = np.where(predicted, tp[block], fn[block])
-            of_negatives = np.where(predicted, fp[block], tn[block])
-            influence = np.where(truth == block, of_positives, of_negatives)
-            totals[block.ravel()] = clusters.totals(influence)
-        return np.asarray(totals @ totals.T)
+        true_classes, predicted_classes = self.patterns.truth, self.patterns.votes[:, self.model]
+        cluster_totals = np.empty((len(tn), len(clusters)))
+        block_size = max(1, _CELLS // max(1, len(true_classes)))
+        for start in range(0, len(tn), block_size):
+            classes = np.arange(start, min(start + block_size, len(tn)))[:, None]
+            is_predicted = predicted_classes == classes
+            positive_influence = np.where(is_predicted, tp[classes], fn[classes])
+            negative_influence = np.where(is_predicted, fp[classes], tn[classes])
+            influence = np.where(true_classes == classes, positive_influence, negative_influence)
+            cluster_totals[classes.ravel()] = clusters.totals(influence)
+        return np.asarray(cluster_totals @ cluster_totals.T)
 
 
 def _cluster_sums(clusters: Owned, cells: Floats) -> Floats:

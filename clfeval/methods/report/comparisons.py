@@ -51,18 +51,20 @@ P = TypeVar("P")
 
 
 def compared_measures(
-    requested: Sequence[RequestedMeasure], lead: str, options: ReportOptions
+    requested: Sequence[RequestedMeasure], lead_measure: str, options: ReportOptions
 ) -> list[RequestedMeasure]:
     """Return the measures that compare models; none without intervals."""
     if options.confidence is None:
         return []
-    screen = families.ON_SCREEN if options.reference is not None else ()
-    compared = [
+    screen_measures = families.ON_SCREEN if options.reference is not None else ()
+    comparison_measures = [
         measure
         for measure in requested
-        if measure.name == lead or measure.by != "default" or measure.name in screen
+        if measure.name == lead_measure
+        or measure.by != "default"
+        or measure.name in screen_measures
     ]
-    return sorted(compared, key=lambda measure: measure.name != lead)
+    return sorted(comparison_measures, key=lambda measure: measure.name != lead_measure)
 
 
 def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows: bool) -> None:
@@ -84,7 +86,7 @@ def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows:
 
 
 def observed_values(metrics: Sequence[Row]) -> Observed:
-    """Return the values of the whole table, by model and measure."""
+    """Return the values of the whole table, by model and measure; metrics: rows of `measures`."""
     return {
         (row["model"], row["measure"]): as_estimate(row["value"])
         for row in metrics
@@ -169,10 +171,10 @@ def compare_models(
                 tables["best"] += families.best_set_rows(best_set, paired.metric)
             tables["winner"] += _winner_rows(paired, best_set, observed)
         if family is not None and settings.reference is not None and sample_size is not None:
-            value_of_model = zip(paired.models, paired.values.tolist(), strict=True)
+            # of labels, where the table of measures has none
             values = [
                 observed.get((model, paired.metric), Estimate(value))
-                for model, value in value_of_model
+                for model, value in zip(paired.models, paired.values.tolist(), strict=True)
             ]
             margin = settings.margins.get(paired.metric)
             tables["comparisons"] += families.reference_rows(
@@ -190,9 +192,14 @@ def compare_rows(
     options: ReportOptions,
     measure_names: Callable[[str], Iterable[str]],
 ) -> dict[str, list[Row]]:
-    """Return the tables of rows that two models predict differently, for compared models."""
-    names = [(row["model"], cell_text(row["reference"])) for row in comparisons]
-    pairs = [pair for pair in dict.fromkeys(names) if not {*pair} & {*without_threshold}]
+    """Return the tables of rows that two models predict differently, for compared models.
+
+    comparisons: rows of that table. without_threshold: models whose scores have no threshold.
+    measure_names: the measures that an option names.
+    """
+    compared_pairs = [(row["model"], cell_text(row["reference"])) for row in comparisons]
+    # each pair once, of models with labels
+    pairs = [pair for pair in dict.fromkeys(compared_pairs) if not {*pair} & {*without_threshold}]
     resolutions = numbers_by_measure(options.resolution, measure_names)
     tables = {
         "mcnemar": [*_mcnemar_rows(patterns, pairs)],
@@ -209,8 +216,8 @@ def compare_rows(
 def with_bounds(rows: list[Row], estimates: Mapping[str, PairedEstimates]) -> list[Row]:
     """Return comparisons with the bound of each difference, where scores are in buckets."""
     bounds = {
-        (name, model): bound
-        for name, paired in estimates.items()
+        (measure_id, model): bound
+        for measure_id, paired in estimates.items()
         if paired.bounds is not None
         for model, bound in zip(paired.models, paired.bounds.tolist(), strict=True)
     }
@@ -220,38 +227,42 @@ def with_bounds(rows: list[Row], estimates: Mapping[str, PairedEstimates]) -> li
     for row in rows:
         measure = row["measure"]
         bound = bounds.get((measure, row["model"]))
-        if bound is not None:
+        if bound is not None:  # that of the difference is the sum of both
             bound += bounds[measure, cell_text(row["reference"])]
         bounded_rows.append(as_row({**row, "bound": bound}))
     return bounded_rows
 
 
 def slice_compared_measures(
-    measures: Sequence[RequestedMeasure], lead: str, options: ReportOptions
+    measures: Sequence[RequestedMeasure], lead_measure: str, options: ReportOptions
 ) -> list[RequestedMeasure]:
     """Return the measures that compare models in slices: the leading one, and those named."""
     if options.reference in (None, families.ALL_PAIRS):
         return []
-    return [measure for measure in measures if measure.name == lead or measure.by == "name"]
+    return [measure for measure in measures if measure.name == lead_measure or measure.by == "name"]
 
 
 def slice_label_estimates(
     patterns: Mapping[str | None, P],
     measures: Sequence[RequestedMeasure],
-    lead: str,
+    lead_measure: str,
     options: ReportOptions,
     estimate: Callable[[P, RequestedMeasure], PairedEstimates | None],
 ) -> dict[str, dict[str, PairedEstimates]]:
     """Return paired estimates in each slice by measures of labels, as `estimate` makes them."""
     estimates = dict[str, dict[str, PairedEstimates]]()
-    for measure in slice_compared_measures(measures, lead, options):
+    for measure in slice_compared_measures(measures, lead_measure, options):
         if takes_scores(measure):
             continue
-        by_slice = {
-            label: estimate(part, measure) for label, part in patterns.items() if label is not None
+        estimates_by_slice = {
+            slice_name: estimate(slice_patterns, measure)
+            for slice_name, slice_patterns in patterns.items()
+            if slice_name is not None
         }
         estimates[measure.name] = {
-            label: paired for label, paired in by_slice.items() if paired is not None
+            slice_name: paired
+            for slice_name, paired in estimates_by_slice.items()
+            if paired is not None
         }
     return estimates
 
@@ -262,42 +273,45 @@ def slice_score_estimates(
     requested: RequestedMeasure,
     influence_by_slice: Mapping[str, Mapping[str, tuple[float, Floats]]],
 ) -> dict[str, PairedEstimates]:
-    """Return paired estimates in each slice by a measure of scores, from values and influence."""
+    """Return paired estimates in each slice by a measure of scores, from values and influence.
+
+    influence_by_slice: the value of each model and the influence of rows on it, by slice.
+    """
     estimates = dict[str, PairedEstimates]()
-    for label, influence in influence_by_slice.items():
-        rows = all_scores.slices[label]
-        weights = None if all_scores.weights is None else all_scores.weights[rows]
+    for slice_name, slice_influence in influence_by_slice.items():
+        row_indices = all_scores.slices[slice_name]
+        weights = None if all_scores.weights is None else all_scores.weights[row_indices]
         owners = None
         if all_scores.owners is not None:
-            _, owners = np.unique(all_scores.owners[rows], return_inverse=True)
-        sizes = effective_class_sizes(patterns[label], 2)
+            _, owners = np.unique(all_scores.owners[row_indices], return_inverse=True)
+        class_sizes = effective_class_sizes(patterns[slice_name], 2)
         paired = score_estimates(
-            weights, owners, requested, influence, sizes, sampling=all_scores.weighed
+            weights, owners, requested, slice_influence, class_sizes, sampling=all_scores.weighed
         )
         if paired is not None:
-            estimates[label] = paired
+            estimates[slice_name] = paired
     return estimates
 
 
-def subtract_bias(value: Estimate, bias: float) -> Estimate:
+def subtract_bias(estimate: Estimate, bias: float) -> Estimate:
     """Return an estimate and its limits less a bias."""
     corrected, low, high = (
-        None if number is None else number - bias for number in (value.value, value.low, value.high)
+        None if value is None else value - bias
+        for value in (estimate.value, estimate.low, estimate.high)
     )
-    return Estimate(corrected, low, high, value.reason)
+    return Estimate(corrected, low, high, estimate.reason)
 
 
 def _winner_rows(
-    estimates: PairedEstimates, best_set: families.BestSet, values: Observed
+    estimates: PairedEstimates, best_set: families.BestSet, observed: Observed
 ) -> Iterator[Row]:
     """Yield the best of three models or more, corrected for selection."""
     if len(estimates.models) < FEW:
         return
     winner = estimates.models[best_set.leader]
-    label_value = Estimate(
-        estimates.values[best_set.leader].item()
-    )  # of labels, where the table has none
-    value = values.get((winner, estimates.metric), label_value)
+    # of labels, where the table of measures has none
+    label_estimate = Estimate(estimates.values[best_set.leader].item())
+    value = observed.get((winner, estimates.metric), label_estimate)
     yield as_row(
         {
             "measure": estimates.metric,
@@ -312,12 +326,13 @@ def _winner_rows(
 def _mcnemar_rows(patterns: Patterns, pairs: Sequence[tuple[str, str]]) -> Iterator[Row]:
     """Yield the rows that only one of two models predicts correctly, and McNemar's mid-p."""
     is_correct = patterns.votes == patterns.truth[:, None]
-    weighted = (is_correct * patterns.n[:, None]).T.astype(np.float64)  # whole numbers
-    only_correct = weighted @ ~is_correct
+    correct_counts = (is_correct * patterns.n[:, None]).T.astype(np.float64)  # whole numbers
+    # rows that the model of the row has right, and the one of the column wrong
+    only_first_correct = correct_counts @ ~is_correct
     for model, reference in pairs:
-        i, j = map(patterns.models.index, (model, reference))
-        newly_right = int(only_correct[i, j])
-        newly_wrong = int(only_correct[j, i])
+        model_index, reference_index = map(patterns.models.index, (model, reference))
+        newly_right = int(only_first_correct[model_index, reference_index])
+        newly_wrong = int(only_first_correct[reference_index, model_index])
         is_independent = patterns.clusters is None
         yield as_row(
             {
@@ -331,24 +346,29 @@ def _mcnemar_rows(patterns: Patterns, pairs: Sequence[tuple[str, str]]) -> Itera
         )
 
 
-def _cochran_rows(patterns: Patterns, excluded: Collection[str] = ()) -> Iterator[Row]:
-    """Yield Cochran's Q test of equal accuracy of three models or more."""
-    places = [i for i, model in enumerate(patterns.models) if model not in excluded]
-    if len(places) < FEW:
+def _cochran_rows(patterns: Patterns, excluded_models: Collection[str] = ()) -> Iterator[Row]:
+    """Yield Cochran's Q test of equal accuracy of three models or more.
+
+    excluded_models: those without labels.
+    """
+    model_indices = [
+        index for index, model in enumerate(patterns.models) if model not in excluded_models
+    ]
+    if len(model_indices) < FEW:
         return
-    right = patterns.votes[:, places] == patterns.truth[:, None]
-    differ = int(patterns.n[right.any(axis=1) & ~right.all(axis=1)].sum())
-    q, p = cochran_q(right, patterns.n)
+    is_correct = patterns.votes[:, model_indices] == patterns.truth[:, None]
+    differing_rows = int(patterns.n[is_correct.any(axis=1) & ~is_correct.all(axis=1)].sum())
+    q, p = cochran_q(is_correct, patterns.n)
     method = "Cochran's Q, chi²"
-    if len(places) * differ < 24:  # Tate and Brown 1970
-        method = f"{method}, rough: few rows differ" if differ else "no row differs"
+    if len(model_indices) * differing_rows < 24:  # Tate and Brown 1970
+        method = f"{method}, rough: few rows differ" if differing_rows else "no row differs"
     if patterns.clusters is not None:
         q, p, method = nan, nan, DEPENDENT
     yield as_row(
         {
             "measure": "accuracy",
-            "models": len(places),
-            "differ": from_units(differ, patterns.unit),
+            "models": len(model_indices),
+            "differ": from_units(differing_rows, patterns.unit),
             "statistic": number_or_none(q),
             "p": number_or_none(p),
             "method": method,
@@ -357,7 +377,7 @@ def _cochran_rows(patterns: Patterns, excluded: Collection[str] = ()) -> Iterato
 
 
 def _resolution_rows(
-    rows: Sequence[Row], resolutions: Mapping[str, float], size: float, level: float
+    comparisons: Sequence[Row], resolutions: Mapping[str, float], row_total: float, level: float
 ) -> Iterator[Row]:
     """Yield the number of rows needed to detect a difference of a measure with power .8.
 
@@ -365,12 +385,12 @@ def _resolution_rows(
     rows needed = rows (detectable / resolution)², detectable = (z at (1 + level) / 2 + z at .8) s
     Source: Cohen 1988, Statistical Power Analysis for the Behavioral Sciences, chapter 2.
     """
-    for row in rows:
+    for row in comparisons:
         resolution = resolutions.get(row["measure"])
-        error = row["se"]
-        if resolution is not None and isinstance(error, float):
+        standard_error = row["se"]
+        if resolution is not None and isinstance(standard_error, float):
             is_planned = row["detectable"] is not None
-            detectable = float(families.detectable_difference(error, level=level))
+            detectable = float(families.detectable_difference(standard_error, level=level))
             yield as_row(
                 {
                     "measure": row["measure"],
@@ -378,7 +398,7 @@ def _resolution_rows(
                     "reference": row["reference"],
                     "detectable": detectable if is_planned else None,
                     "wanted": resolution,
-                    "rows_needed": ceil(size * (detectable / resolution) ** 2)
+                    "rows_needed": ceil(row_total * (detectable / resolution) ** 2)
                     if is_planned
                     else None,
                 }
@@ -391,7 +411,7 @@ LEADS = ("roc_auc", "balanced_accuracy", "accuracy")  # the first that is known
 def runs_as_slices(options: ReportOptions, sample: Sample) -> Sample:
     """Return the sample with runs as slices; UsageError for options that need distinct rows."""
     models = sample.slices[None].models
-    for flag, value in (
+    for flag, option_value in (
         ("--margin", options.margin),
         ("--resolution", options.resolution),
         ("--list-changes", options.list_changes),
@@ -400,7 +420,7 @@ def runs_as_slices(options: ReportOptions, sample: Sample) -> Sample:
         ("--abstain", options.abstain),
         ("--prevalence", options.prevalence),
     ):
-        if value:
+        if option_value:
             raise bad_option(
                 f"{OPTION}{flag}{END} is not available with runs, which may repeat rows"
             )
@@ -421,128 +441,149 @@ def runs_as_slices(options: ReportOptions, sample: Sample) -> Sample:
 
 
 def average_over_runs(
-    sample: Sample, result: Document, runs: Runs, options: ReportOptions
+    sample: Sample, report: Document, runs: Runs, options: ReportOptions
 ) -> Document:
-    """Return means over runs, from a report that has each of them as a slice."""
+    """Return means over runs; report: one that has each of them as a slice."""
     level = options.confidence
-    prefix = slice_label((str(sample.roles.run),), ("",))
-    rows_by_run = _measure_rows_by_run(result.tables["measures"], prefix)
-    values = {
+    slice_prefix = slice_label((str(sample.roles.run),), ("",))
+    rows_by_run = _measure_rows_by_run(report.tables["measures"], slice_prefix)
+    values_by_run = {  # by measure and model, then run
         key: {run: as_estimate(row["value"]) for run, row in rows.items()}
         for key, rows in rows_by_run.items()
     }
-    means = run_means(values, runs, level)
-    models = list(dict.fromkeys(row["model"] for row in result.tables["models"]))
-    lead = _lead_of_means(means)
+    means = run_means(values_by_run, runs, level)
+    models = list(dict.fromkeys(row["model"] for row in report.tables["models"]))
+    lead_measure = _lead_of_means(means)
     ties: Mapping[str, bool] = {}
     if level is not None and options.reference is None:
-        ties = run_ties(lead, means, values, models, runs, level=level, seed=options.seed)
-    tables = _run_tables(result, means, ties, rows_by_run)
+        ties = run_ties(
+            lead_measure, means, values_by_run, models, runs, level=level, seed=options.seed
+        )
+    tables = _run_tables(report, means, ties, rows_by_run)
     if options.reference is not None and level is not None:
-        by_rows = row_differences(result.tables.get("comparisons", ()), prefix)
+        differences_by_run = row_differences(report.tables.get("comparisons", ()), slice_prefix)
         tables["comparisons"] = [
             *run_comparisons(
-                values, models, runs, options.reference, by_rows, level=level, seed=options.seed
+                values_by_run,
+                models,
+                runs,
+                options.reference,
+                differences_by_run,
+                level=level,
+                seed=options.seed,
             )
         ]
     comparisons = tables.get("comparisons", ())
-    notes = run_notes(lead, values, runs, result.parameters["cluster"], level)
+    notes = run_notes(lead_measure, values_by_run, runs, report.parameters["cluster"], level)
     return replace(
-        result,
+        report,
         tables={name: rows for name, rows in tables.items() if rows or name == "confusion"},
-        parameters={**result.parameters, "reference": options.reference},
-        summary={**result.summary, "runs": len(runs.names)},
-        answer=tuple(run_answers(lead, means, comparisons, runs, level, ties)),
-        warnings=(*result.warnings, *notes),
+        parameters={**report.parameters, "reference": options.reference},
+        summary={**report.summary, "runs": len(runs.names)},
+        answer=tuple(run_answers(lead_measure, means, comparisons, runs, level, ties)),
+        warnings=(*report.warnings, *notes),
     )
 
 
 RunRows = Mapping[tuple[str, str], Mapping[str, Row]]  # by measure and model, then run
 
 
-def _measure_rows_by_run(measures: Sequence[Row], prefix: str) -> RunRows:
-    """Return the measures of each run; prefix: of slices, before the name of the run."""
+def _measure_rows_by_run(measure_rows: Sequence[Row], slice_prefix: str) -> RunRows:
+    """Return the measures of each run; slice_prefix: of slices, before the name of the run."""
     rows_by_run = dict[tuple[str, str], dict[str, Row]]()
-    for row in measures:
+    for row in measure_rows:
         if row["slice"] is not None and row["estimator"] in ESTIMATORS:
             key = row["measure"], row["model"]
-            rows_by_run.setdefault(key, {})[cell_text(row["slice"]).removeprefix(prefix)] = row
+            run = cell_text(row["slice"]).removeprefix(slice_prefix)
+            rows_by_run.setdefault(key, {})[run] = row
     return rows_by_run
 
 
 def _lead_of_means(means: Sequence[RunMean]) -> str:
     """Return the first leading measure that some model has."""
-    measures = {mean.metric for mean in means if mean.mean.value is not None}
-    return next((name for name in LEADS if name in measures), LEADS[-1])
+    defined_measures = {run_mean.metric for run_mean in means if run_mean.mean.value is not None}
+    return next((name for name in LEADS if name in defined_measures), LEADS[-1])
 
 
 def _run_tables(
-    result: Document, means: Sequence[RunMean], ties: Mapping[str, bool], rows_by_run: RunRows
+    report: Document, means: Sequence[RunMean], ties: Mapping[str, bool], rows_by_run: RunRows
 ) -> dict[str, Sequence[Row]]:
     """Return the tables of a report over runs, without comparisons; ties: of each model."""
-    mean_of = {(mean.metric, mean.model): mean for mean in means}
-    models = [
+    mean_by_key = {(run_mean.metric, run_mean.model): run_mean for run_mean in means}
+    model_rows = [
         row
         if row["slice"] is not None
         else as_row(
-            {**_mean_row(row, mean_of, result.tables["models"]), "tied": ties.get(row["model"])}
+            {**_mean_row(row, mean_by_key, report.tables["models"]), "tied": ties.get(row["model"])}
         )
-        for row in result.tables["models"]
+        for row in report.tables["models"]
     ]
-    runs: list[Row] = [
-        as_row(
-            {"measure": metric, "model": model, "run": run, "value": row["value"], "se": row["se"]}
-        )
-        for (metric, model), rows in rows_by_run.items()
-        for run, row in rows.items()
-    ]
-    run_spread: list[Row] = [
+    run_rows: list[Row] = [
         as_row(
             {
-                "measure": mean.metric,
-                "model": mean.model,
-                "runs": mean.runs,
-                "mean": mean.mean,
-                "sd": mean.sd,
-                "method": mean.method,
+                "measure": measure_id,
+                "model": model,
+                "run": run,
+                "value": row["value"],
+                "se": row["se"],
             }
         )
-        for mean in means
+        for (measure_id, model), rows_of_runs in rows_by_run.items()
+        for run, row in rows_of_runs.items()
+    ]
+    spread_rows: list[Row] = [
+        as_row(
+            {
+                "measure": run_mean.metric,
+                "model": run_mean.model,
+                "runs": run_mean.runs,
+                "mean": run_mean.mean,
+                "sd": run_mean.sd,
+                "method": run_mean.method,
+            }
+        )
+        for run_mean in means
     ]
     return {
-        "models": models,
-        "measures": _measures_over_runs(result.tables["measures"], mean_of),
-        "runs": runs,
-        "run_spread": run_spread,
-        "confusion": [row for row in result.tables["confusion"] if row["slice"] is not None],
+        "models": model_rows,
+        "measures": _measures_over_runs(report.tables["measures"], mean_by_key),
+        "runs": run_rows,
+        "run_spread": spread_rows,
+        "confusion": [row for row in report.tables["confusion"] if row["slice"] is not None],
     }
 
 
 def _measures_over_runs(
-    rows: Sequence[Row], mean_of: Mapping[tuple[str, str], RunMean]
+    measure_rows: Sequence[Row], mean_by_key: Mapping[tuple[str, str], RunMean]
 ) -> list[Row]:
     """Return the measures of runs, and means in place of the values of all rows together."""
-    measures = list[Row]()  # of one class in the runs only
-    for row in rows:
-        mean = mean_of.get((row["measure"], row["model"]))
+    averaged_rows = list[Row]()
+    for row in measure_rows:  # measures of one class stay in the rows of the runs only
+        run_mean = mean_by_key.get((row["measure"], row["model"]))
         if row["slice"] is not None:
-            measures.append(row)
-        elif mean is not None and row["estimator"] in ESTIMATORS:
-            measures.append(as_row({**row, "value": mean.mean, "se": None, "method": mean.method}))
-    return measures
+            averaged_rows.append(row)
+        elif run_mean is not None and row["estimator"] in ESTIMATORS:
+            averaged_rows.append(
+                as_row({**row, "value": run_mean.mean, "se": None, "method": run_mean.method})
+            )
+    return averaged_rows
 
 
-def _mean_row(row: Row, means: Mapping[tuple[str, str], RunMean], models: Sequence[Row]) -> Row:
+def _mean_row(
+    row: Row, mean_by_key: Mapping[tuple[str, str], RunMean], model_rows: Sequence[Row]
+) -> Row:
     """Return the row of a model on the first screen with means over runs, of the counts too."""
     run_rows = [
         run_row
-        for run_row in models
+        for run_row in model_rows
         if run_row["model"] == row["model"] and run_row["slice"] is not None
     ]
     mean_row: dict[str, Any] = {**row}
-    for name, cell in row.items():
-        if isinstance(cell, Estimate) and (of_runs := means.get((name, row["model"]))):
-            mean_row[name] = of_runs.mean
-        elif name in ("tp", "fp", "fn", "tn") and cell is not None:
-            mean_row[name] = float(np.mean([cell_number(run_row[name]) for run_row in run_rows]))
+    for column, cell in row.items():
+        if isinstance(cell, Estimate) and (run_mean := mean_by_key.get((column, row["model"]))):
+            mean_row[column] = run_mean.mean
+        elif column in ("tp", "fp", "fn", "tn") and cell is not None:
+            mean_row[column] = float(
+                np.mean([cell_number(run_row[column]) for run_row in run_rows])
+            )
     return as_row(mean_row)

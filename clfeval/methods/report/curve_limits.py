@@ -34,9 +34,9 @@ class CurveLimits:
 
 
 def spline_limits(
-    fit: SplineFit, grid: Floats, covariance: Floats, level: float | None, df: float = np.inf
+    fit: SplineFit, x: Floats, covariance: Floats, level: float | None, df: float = np.inf
 ) -> CurveLimits:
-    """Return the curve at log odds (g,), with limits by the delta method on the logit.
+    """Return the curve at log odds x (g,), with limits by the delta method on the logit.
 
     logit c = b' s   limits b' s -+ t sqrt(s' V s), and sqrt(q F) in place of t for all jointly
 
@@ -46,21 +46,25 @@ def spline_limits(
     Source: Working and Hotelling 1929, Journal of the American Statistical Association 24:73;
     Hotelling 1931, Annals of Mathematical Statistics 2:360.
     """
-    basis = spline_basis(grid, fit.knots)
-    odds = fit.coefficients @ basis
+    basis = spline_basis(x, fit.knots)
+    log_odds = fit.coefficients @ basis
     if level is None:
-        unknown = np.full(len(grid), np.nan)
-        return CurveLimits(_probabilities(odds), unknown, unknown, unknown, unknown)
+        unknown = np.full(len(x), np.nan)
+        return CurveLimits(_probabilities(log_odds), unknown, unknown, unknown, unknown)
     error = np.sqrt(np.maximum(np.einsum("qg,qr,rg->g", basis, covariance, basis), 0.0))
     q = len(basis)
     if np.isinf(df):
-        point, joint = critical_value(level), float(chi_square_quantile(q, np.array(level))) ** 0.5
+        point_quantile = critical_value(level)
+        joint_quantile = float(chi_square_quantile(q, np.array(level))) ** 0.5
     else:
-        point = float(student_quantile(df, level=level))
-        free = df - q + 1
-        joint = (df / free * q * variance_ratio_quantile(q, free, level)) ** 0.5
-    limits = [_probabilities(odds + side * error) for side in (-point, point, -joint, joint)]
-    return CurveLimits(_probabilities(odds), *limits)
+        point_quantile = float(student_quantile(df, level=level))
+        second_df = df - q + 1
+        joint_quantile = (df / second_df * q * variance_ratio_quantile(q, second_df, level)) ** 0.5
+    limits = [
+        _probabilities(log_odds + z * error)
+        for z in (-point_quantile, point_quantile, -joint_quantile, joint_quantile)
+    ]
+    return CurveLimits(_probabilities(log_odds), *limits)
 
 
 def coefficient_covariance(
@@ -75,9 +79,9 @@ def coefficient_covariance(
 
     The inverse information; with clusters or weights the sandwich A^-1 sum U_c U_c' A^-1, times
     C / (C - q), with as many degrees of freedom as the smaller class has effective clusters or
-    rows, less 1. x, positives, negatives (m,): scores of the fit,
-    counted in units; clusters: of these counts, positives first. NaN for too few
-    clusters, and without more degrees of freedom than coefficients.
+    rows, less 1. x, positives, negatives (m,): log odds of the scores of the fit, and their rows
+    counted in units; clusters: of these counts, positives first. NaN for too few clusters, and
+    without more degrees of freedom than coefficients.
     Source: Binder 1983, International Statistical Review 51:279.
     """
     inverse = np.asarray(np.linalg.pinv(fit.curvature, hermitian=True), np.float64)
@@ -86,13 +90,15 @@ def coefficient_covariance(
     if clusters.too_few:
         return np.full_like(inverse, np.nan), np.nan
     basis = spline_basis(x, fit.knots)
-    fitted = _probabilities(fit.coefficients @ basis)
-    influence = inverse @ np.concatenate([(1 - fitted) * basis, -fitted * basis], axis=1)
-    size, q = clusters.size, len(basis)
+    probabilities = _probabilities(fit.coefficients @ basis)
+    influence = inverse @ np.concatenate(
+        [(1 - probabilities) * basis, -probabilities * basis], axis=1
+    )
+    unit_count, q = clusters.size, len(basis)
     df = smaller_class_size(np.concatenate([positives, negatives]), clusters) - 1
     if not df > q:
         return np.full_like(inverse, np.nan), np.nan
-    return clusters.products(influence) * size / (size - q), df
+    return clusters.products(influence) * unit_count / (unit_count - q), df
 
 
 def consistency_limits(
@@ -111,7 +117,7 @@ def consistency_limits(
     return low, high
 
 
-def _probabilities(odds: Floats) -> Floats:
-    """Return 1 / (1 + exp(-odds)), without overflow."""
+def _probabilities(log_odds: Floats) -> Floats:
+    """Return 1 / (1 + exp(-log_odds)), without overflow."""
     with np.errstate(over="ignore"):
-        return np.asarray(1 / (1 + np.exp(-odds)))
+        return np.asarray(1 / (1 + np.exp(-log_odds)))

@@ -39,62 +39,76 @@ SCALES: Mapping[str, tuple[Map, Map, Map]] = {
 }
 
 
-def heterogeneity_rows(rows: Sequence[Row], facets: Facets, level: float | None) -> list[Row]:
+def heterogeneity_rows(
+    measure_rows: Sequence[Row], facets: Facets, level: float | None
+) -> list[Row]:
     """Return means over the slices of each facet, by measure and model; none without intervals.
 
-    rows: of table `measures`. Of ROC AUC on the logit scale, of the O:E ratio on the log scale, of
-    the calibration slope as it is, with standard errors (and bounds, added in quadrature) by the
-    delta method. Slices without a standard error, or with an area of 0 or 1, are left out; at least
-    three are needed, five for the prediction interval. Bins of a number are ordered: a new one is
-    no draw from the same distribution, so they have no rows.
+    measure_rows: of table `measures`. Of ROC AUC on the logit scale, of the O:E ratio on the log
+    scale, of the calibration slope as it is, with standard errors (and bounds, added in
+    quadrature) by the delta method. Slices without a standard error, or with an area of 0 or 1, are
+    left out; at least three are needed, five for the prediction interval. Bins of a number are
+    ordered: a new one is no draw from the same distribution, so they have no rows.
     Source: Debray et al. 2017, BMJ 356:i6460.
     """
-    labels = {cell_text(row["slice"]) for row in rows if row["slice"] is not None}
-    binned = {facet_of(label, facets) for label in labels if is_binned(label)}
+    slice_names = {cell_text(row["slice"]) for row in measure_rows if row["slice"] is not None}
+    binned_facets = {
+        facet_of(slice_name, facets) for slice_name in slice_names if is_binned(slice_name)
+    }
+    # values and errors by facet, measure and model
     slice_values = dict[tuple[tuple[str, ...], str, str], list[tuple[float, float]]]()
-    for row in rows if level is not None else ():
-        value, name, error = as_estimate(row["value"]).value, row["measure"], row["se"]
-        if row["slice"] is None or name not in SCALES or value is None or not error:
+    for row in measure_rows if level is not None else ():
+        value, measure_id, error = as_estimate(row["value"]).value, row["measure"], row["se"]
+        if row["slice"] is None or measure_id not in SCALES or value is None or not error:
             continue
-        if name == "calibration_slope" or (value > 0 and (name != "roc_auc" or value < 1)):
-            key = facet_of(cell_text(row["slice"]), facets), name, row["model"]
-            if key[0] in binned:
+        if measure_id == "calibration_slope" or (
+            value > 0 and (measure_id != "roc_auc" or value < 1)
+        ):
+            facet = facet_of(cell_text(row["slice"]), facets)
+            if facet in binned_facets:
                 continue
+            key = facet, measure_id, row["model"]
             total_error = hypot(cell_value(error) or 0.0, cell_value(row.get("bound")) or 0.0)
             slice_values.setdefault(key, []).append((value, total_error))
-    order = sorted(slice_values, key=lambda key: (facets.index(key[0]), [*SCALES].index(key[1])))
-    return [*_rows(slice_values, order, level or 0.95)]
+    sorted_keys = sorted(
+        slice_values, key=lambda key: (facets.index(key[0]), [*SCALES].index(key[1]))
+    )
+    return [*_rows(slice_values, sorted_keys, level or 0.95)]
 
 
 def _rows(
     slice_values: Mapping[tuple[tuple[str, ...], str, str], Sequence[tuple[float, float]]],
-    order: Sequence[tuple[tuple[str, ...], str, str]],
+    sorted_keys: Sequence[tuple[tuple[str, ...], str, str]],
     level: float,
 ) -> Iterator[Row]:
-    for key in order:
+    """Yield the row of each facet, measure and model with enough slices.
+
+    slice_values: values and standard errors of its slices.
+    """
+    for key in sorted_keys:
         if len(slice_values[key]) < FEWEST:
             continue
-        names, measure, model = key
+        facet, measure_id, model = key
         values, errors = np.array(slice_values[key]).T
-        scale, slope, back = SCALES[measure]
-        groups = random_effects(scale(values), errors * slope(values), level=level)
-        mean = Estimate(*back(np.array([groups.mean, groups.low, groups.high])).tolist())
+        to_scale, derivative, from_scale = SCALES[measure_id]
+        effects = random_effects(to_scale(values), errors * derivative(values), level=level)
+        mean = Estimate(*from_scale(np.array([effects.mean, effects.low, effects.high])).tolist())
         prediction = Estimate(None, reason="too_few_slices")
-        if groups.new_low is not None and groups.new_high is not None:
-            limits = back(np.array([groups.new_low, groups.new_high])).tolist()
+        if effects.new_low is not None and effects.new_high is not None:
+            limits = from_scale(np.array([effects.new_low, effects.new_high])).tolist()
             prediction = Estimate(mean.value, *limits)
         yield as_row(
             {
-                "by": "*".join(names),
-                "measure": measure,
+                "by": "*".join(facet),
+                "measure": measure_id,
                 "model": model,
-                "slices": groups.groups,
+                "slices": effects.groups,
                 "mean": mean,
                 "prediction": prediction,
-                "tau": Estimate(groups.tau, groups.tau_low, groups.tau_high),
-                "i2": None if np.isnan(groups.i2) else groups.i2,
-                "statistic": groups.q,
-                "p": groups.p,
+                "tau": Estimate(effects.tau, effects.tau_low, effects.tau_high),
+                "i2": None if np.isnan(effects.i2) else effects.i2,
+                "statistic": effects.q,
+                "p": effects.p,
             }
         )
 
@@ -104,21 +118,33 @@ def heterogeneity_answer(rows: Sequence[Row], models: Sequence[str], level: floa
 
     rows: of table `heterogeneity`; p adjusted by Holm's rule over its rows of these models.
     """
-    tested = [row for row in rows if row["model"] in models]
-    adjusted = holm([cell_value(row["p"]) or 0.0 for row in tested])
+    tested_rows = [row for row in rows if row["model"] in models]
+    adjusted_p_values = holm([cell_value(row["p"]) or 0.0 for row in tested_rows])
     p, row = min(
-        zip(adjusted, tested, strict=True), key=lambda pair: pair[0], default=(1.0, EMPTY_ROW)
+        zip(adjusted_p_values, tested_rows, strict=True),
+        key=lambda p_and_row: p_and_row[0],
+        default=(1.0, EMPTY_ROW),
     )
     if not p < 1 - level:
         return []
-    model, title = row["model"], CATALOG[row["measure"]].title
-    groups = cell_value(row["slices"]) or 0
-    text = f"Between {format_count(groups, 'value')} of {row['by']}, the {title} of "
+    model = row["model"]
+    title = CATALOG[row["measure"]].title
+    slice_count = cell_value(row["slices"]) or 0
+    text = f"Between {format_count(slice_count, 'value')} of {row['by']}, the {title} of "
     text += f"{quote_if_ambiguous(model)} differs (I² {format_number(cell_value(row['i2']) or 0.0)}"
     text += f", adjusted {format_p_value(p)})"
-    new = as_estimate(row["prediction"])
-    if new.low is not None and new.high is not None:
-        text += f"; at a new one, expect {format_number(new.low)} to {format_number(new.high)}"
+    prediction = as_estimate(row["prediction"])
+    if prediction.low is not None and prediction.high is not None:
+        text += f"; at a new one, expect {format_number(prediction.low)} to "
+        text += format_number(prediction.high)
     return [
-        Answer("heterogeneity", f"{text}.", (model,), row["measure"], new.value, new.low, new.high)
+        Answer(
+            "heterogeneity",
+            f"{text}.",
+            (model,),
+            row["measure"],
+            prediction.value,
+            prediction.low,
+            prediction.high,
+        )
     ]

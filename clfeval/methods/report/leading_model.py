@@ -34,7 +34,7 @@ def rank_models(sample: Sample, level: float | None, seed: int) -> ModelOrder:
     requested = RequestedMeasure(measure, CATALOG[measure], {})
     predictions = sample.predictions
     if predictions is not None and measure == LEAD_OF_SCORES:
-        values, estimates = _score_values(predictions, requested, tested=level is not None)
+        values, estimates = _score_values(predictions, requested, for_tests=level is not None)
     else:
         values, estimates = _label_values(sample, requested)
     ties: Mapping[str, bool | None] = {}
@@ -53,34 +53,34 @@ def _ranked(values: Mapping[str, float], models: Sequence[str]) -> dict[str, flo
 
 
 def _score_values(
-    predictions: PredictionCounts, requested: RequestedMeasure, *, tested: bool
+    predictions: PredictionCounts, requested: RequestedMeasure, *, for_tests: bool
 ) -> tuple[dict[str, float], PairedEstimates | None]:
-    """Return the values of models with scores, and their paired estimates if rows are known."""
-    if predictions.stored is not None or not tested:
+    """Return the values of models with scores, and paired estimates for tests if rows are known."""
+    if predictions.stored is not None or not for_tests:
         return _single_score_values(predictions, requested), None
     scored_rows = read_scored_rows(predictions)
     if isinstance(scored_rows, StoredScores):
         return _single_score_values(predictions, requested), None
-    names = [predictions.models[i].name for i in scored_rows.models]
-    influence = {}
-    for j, model in enumerate(names):
-        scores, positions = scored_rows.ranked(j)
+    models = [predictions.models[i].name for i in scored_rows.models]
+    influence_by_model = {}
+    for model_index, model in enumerate(models):
+        scores, positions = scored_rows.ranked(model_index)
         threshold = predictions.thresholds.get(model)
         value_and_influence = row_score_influence(
             requested, threshold, scores, positions, scored_rows.truth
         )
         if value_and_influence is not None:
-            influence[model] = value_and_influence
-    sizes = effective_class_sizes(predictions.patterns, 2)
+            influence_by_model[model] = value_and_influence
+    class_sizes = effective_class_sizes(predictions.patterns, 2)
     estimates = score_estimates(
         scored_rows.weights,
         scored_rows.owners,
         requested,
-        influence,
-        sizes,
+        influence_by_model,
+        class_sizes,
         sampling=scored_rows.weighed,
     )
-    return {model: value for model, (value, _) in influence.items()}, estimates
+    return {model: value for model, (value, _) in influence_by_model.items()}, estimates
 
 
 def _single_score_values(
@@ -88,15 +88,15 @@ def _single_score_values(
 ) -> dict[str, float]:
     """Return the values of models with scores, one by one."""
     values = dict[str, float]()
-    for i, model in enumerate(predictions.models):
+    for model_index, model in enumerate(predictions.models):
         if model.kind == "label":
             continue
-        scores = predictions.scores(i)[None]
-        value = estimate_score_measure(
+        scores = predictions.scores(model_index)[None]  # of the whole table
+        measured = estimate_score_measure(
             requested.measure, scores, IntervalSettings(None), model.name
-        ).value.value
-        if value is not None:
-            values[model.name] = value
+        )
+        if measured.value.value is not None:
+            values[model.name] = measured.value.value
     return values
 
 
@@ -105,9 +105,11 @@ def _label_values(
 ) -> tuple[dict[str, float], PairedEstimates | None]:
     """Return the values of labels, and their paired estimates if rows are known."""
     counts = sample.slices[None]
-    numbers = requested.measure.function(float_confusion(counts)).tolist()
+    model_values = requested.measure.function(float_confusion(counts)).tolist()
     values = {
-        model: value for model, value in zip(counts.models, numbers, strict=True) if value == value
+        model: value
+        for model, value in zip(counts.models, model_values, strict=True)
+        if value == value  # no NaN
     }
     patterns = sample.patterns.get(None)
     return values, None if patterns is None else label_estimates(patterns, requested)

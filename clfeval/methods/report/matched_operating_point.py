@@ -49,9 +49,9 @@ class LabelCounts:
     @classmethod
     def from_confusions(cls, confusions: ConfusionCounts, name: str) -> LabelCounts:
         """Build from the counts of all models."""
-        place = confusions.models.index(name)
-        columns = (confusions.tp, confusions.fp, confusions.positives, confusions.negatives)
-        return cls(name, *(float(column[place]) for column in columns))
+        model_index = confusions.models.index(name)
+        counts_by_model = (confusions.tp, confusions.fp, confusions.positives, confusions.negatives)
+        return cls(name, *(float(counts[model_index]) for counts in counts_by_model))
 
     @property
     def sensitivity(self) -> float:
@@ -68,25 +68,26 @@ class LabelCounts:
 class MatchedCurve:
     """The ROC curve of a model, and where it has as many false positives as a reference.
 
-    place: of the last of its `points` with at most as many; share: of the step to the next point.
+    point_index: of the last of its `points` with at most as many false positives. step_share: how
+    much of the step to the next point reaches their number, 0 to below 1.
     """
 
     model: str
     reference: LabelCounts
     points: RocPoints
-    place: int
-    share: float
+    point_index: int
+    step_share: float
 
     @classmethod
     def from_counts(cls, model: str, counts: ScoreCounts, reference: LabelCounts) -> MatchedCurve:
         """Find the false positives of the reference on the curve of a model."""
         points = roc_points(counts)
-        place = int(np.searchsorted(points.fp, reference.fp, side="right")) - 1
-        share = 0.0
-        if place + 1 < len(points.fp):
-            step = float(points.fp[place + 1] - points.fp[place])
-            share = (reference.fp - float(points.fp[place])) / step
-        return cls(model, reference, points, place, share)
+        point_index = int(np.searchsorted(points.fp, reference.fp, side="right")) - 1
+        step_share = 0.0
+        if point_index + 1 < len(points.fp):
+            false_positive_step = float(points.fp[point_index + 1] - points.fp[point_index])
+            step_share = (reference.fp - float(points.fp[point_index])) / false_positive_step
+        return cls(model, reference, points, point_index, step_share)
 
     def sensitivity_at(self, fpr: float) -> float:
         """Return the sensitivity of the interpolated curve at a false positive rate.
@@ -118,30 +119,33 @@ class MatchedCurve:
     @property
     def threshold(self) -> float | None:
         """The lowest score from which on no more negatives are flagged; None without any."""
-        threshold = float(self.points.thresholds[self.place])
+        threshold = float(self.points.thresholds[self.point_index])
         return threshold if isfinite(threshold) else None
 
     @property
     def rates_at_threshold(self) -> tuple[float, float]:
         """Sensitivity and specificity at the threshold."""
-        false_positive_rate = float(self.points.fp[self.place]) / self.reference.negatives
-        true_positives = float(self.points.tp[self.place])
+        false_positive_rate = float(self.points.fp[self.point_index]) / self.reference.negatives
+        true_positives = float(self.points.tp[self.point_index])
         return true_positives / self.reference.positives, 1 - false_positive_rate
 
     def votes(self, scores: Floats) -> Floats:
         """Return the share of each row that is predicted positive at the interpolated point."""
-        votes = np.zeros(len(scores))
-        if self.place:
-            votes[scores >= self.points.thresholds[self.place]] = 1.0
-        if self.share:
-            votes[scores == self.points.thresholds[self.place + 1]] = self.share
-        return votes
+        positive_shares = np.zeros(len(scores))
+        if self.point_index:
+            positive_shares[scores >= self.points.thresholds[self.point_index]] = 1.0
+        if self.step_share:
+            positive_shares[scores == self.points.thresholds[self.point_index + 1]] = (
+                self.step_share
+            )
+        return positive_shares
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvaluatedClasses:
     """The rows of both classes with their weights, clusters (or None), and effective sizes.
 
+    owners: the cluster of each row. sampling: weights are sampling weights.
     sizes (2,): effective rows or clusters of negatives and of positives.
     """
 
@@ -168,11 +172,11 @@ class EvaluatedClasses:
             return 1.0
         return float(self.weights.mean())
 
-    def effective_rows(self, rows: Bools) -> float:
-        """Return the number of some rows; of sampling weights Kish's effective number."""
+    def effective_rows(self, in_subset: Bools) -> float:
+        """Return how many rows a mask (n,) selects; of sampling weights Kish's effective number."""
         if self.weights is None:
-            return float(rows.sum())
-        weights = self.weights[rows].astype(np.float64)
+            return float(in_subset.sum())
+        weights = self.weights[in_subset].astype(np.float64)
         if not self.sampling:
             return float(weights.sum())
         return float(weights.sum() ** 2 / max((weights**2).sum(), 1.0))
@@ -198,15 +202,15 @@ class ClassInfluence:
 
     @classmethod
     def from_votes(
-        cls, curve: MatchedCurve, rows: EvaluatedClasses, votes: Floats, labels: Bools
+        cls, curve: MatchedCurve, rows: EvaluatedClasses, votes: Floats, reference_labels: Bools
     ) -> ClassInfluence:
-        """Build from the predictions of the model and the labels of the reference, (n,)."""
+        """Build from the votes of the model, 0 to 1, and the labels of the reference, (n,) each."""
         reference = curve.reference
-        total = reference.positives + reference.negatives
-        discordance = votes - labels
-        centred = (discordance - curve.difference) * (total / reference.positives)
-        positives = np.where(rows.truth, centred, 0.0)
-        negatives = np.where(rows.truth, 0.0, -discordance * (total / reference.negatives))
+        row_total = reference.positives + reference.negatives
+        discordance = votes - reference_labels
+        centred_discordance = (discordance - curve.difference) * (row_total / reference.positives)
+        positives = np.where(rows.truth, centred_discordance, 0.0)
+        negatives = np.where(rows.truth, 0.0, -discordance * (row_total / reference.negatives))
         return cls(positives, negatives, bool(discordance.any()))
 
 
@@ -220,10 +224,14 @@ def label_reference_pairs(
     reference = options.reference
     if reference is None or reference in EVERY or options.runs:
         return []
-    kinds = {model.name: model.kind for model in predictions.models}
-    names = list(kinds)
-    pairs = [(names[i], names[j]) for i, j in family_pairs(reference, names)]
-    return [pair for pair in pairs if kinds[pair[0]] != "label" and kinds[pair[1]] == "label"]
+    kind_by_model = {model.name: model.kind for model in predictions.models}
+    model_names = list(kind_by_model)
+    pairs = [(model_names[i], model_names[j]) for i, j in family_pairs(reference, model_names)]
+    return [
+        (model, label_model)
+        for model, label_model in pairs
+        if kind_by_model[model] != "label" and kind_by_model[label_model] == "label"
+    ]
 
 
 def same_specificity_table(
@@ -250,22 +258,22 @@ def same_specificity_rows(
     pairs = label_reference_pairs(predictions, options)
     if not pairs or not (confusions.positives.all() and confusions.negatives.all()):
         return []
-    places = {predictions.models[i].name: j for j, i in enumerate(scored_rows.models)}
+    score_indices = {predictions.models[i].name: j for j, i in enumerate(scored_rows.models)}
     references = {name: LabelCounts.from_confusions(confusions, name) for _, name in pairs}
 
-    def match(pair: tuple[str, str]) -> MatchedCurve:
+    def match_curve(pair: tuple[str, str]) -> MatchedCurve:
         model, reference = pair
-        counts, _ = scored_rows.ranked(places[model])
+        counts, _ = scored_rows.ranked(score_indices[model])
         return MatchedCurve.from_counts(model, counts, references[reference])
 
-    curves = list(scored_rows.map_parts(match, pairs))
+    curves = list(scored_rows.map_parts(match_curve, pairs))
     if isinstance(scored_rows, StoredScores):
         reason = BUCKETS if predictions.stored is None else NO_ROWS
         return [_untested_row(curve, confusions.unit, reason) for curve in curves]
     classes = EvaluatedClasses.from_rows(
         scored_rows, effective_class_sizes(predictions.patterns, 2)
     )
-    scores = {model: scored_rows.scores[places[model]] for model, _ in pairs}
+    scores = {model: scored_rows.scores[score_indices[model]] for model, _ in pairs}
     estimates = matched_estimates(curves, classes, scores, scored_rows.labels, options.level)
     return _tested_rows(curves, estimates, confusions.unit, options)
 
@@ -274,8 +282,8 @@ def _tested_rows(
     curves: Sequence[MatchedCurve], estimates: PairedEstimates, unit: float, options: ReportOptions
 ) -> list[Row]:
     """Return the rows of the table, adjusted for all models with scores."""
-    places = {name: place for place, name in enumerate(estimates.models)}
-    pairs = [(places[curve.model], places[curve.reference.name]) for curve in curves]
+    model_indices = {name: i for i, name in enumerate(estimates.models)}
+    pairs = [(model_indices[curve.model], model_indices[curve.reference.name]) for curve in curves]
     family = adjusted_family(estimates, pairs, level=options.level, seed=options.seed)
     assert family is not None
     assert estimates.limits is not None
@@ -302,12 +310,13 @@ def _untested_row(curve: MatchedCurve, unit: float, reason: str) -> Row:
 def _curve_row(
     curve: MatchedCurve, unit: float, change: Change, method: str, level: float = 0.95
 ) -> Row:
-    """Return the row of a model in the table `same_specificity`."""
+    """Return the row of a model in the table `same_specificity`; change: from the reference."""
     reference = curve.reference
+    is_undefined = method == FEW_NEGATIVES
     sensitivity_at_threshold, specificity_at_threshold = curve.rates_at_threshold
     sensitivity_at_flagged = curve.sensitivity_at_flagged
-    flagged = int(reference.tp + reference.fp)
-    if method == FEW_NEGATIVES:
+    flagged_count = int(reference.tp + reference.fp)
+    if is_undefined:
         undefined = Estimate(None, reason="too_few_rows")
         change = Change(undefined, undefined, undefined)
     return as_row(
@@ -315,7 +324,7 @@ def _curve_row(
             "model": curve.model,
             "reference": reference.name,
             "specificity": reference.specificity,
-            "sensitivity": None if method == FEW_NEGATIVES else curve.sensitivity,
+            "sensitivity": None if is_undefined else curve.sensitivity,
             "reference_sensitivity": reference.sensitivity,
             "difference": change.difference,
             "p": change.p,
@@ -326,7 +335,7 @@ def _curve_row(
             "threshold": curve.threshold,
             "threshold_sensitivity": sensitivity_at_threshold,
             "threshold_specificity": specificity_at_threshold,
-            "flagged": from_units(flagged, unit),
+            "flagged": from_units(flagged_count, unit),
             "flagged_sensitivity": sensitivity_at_flagged,
             "flagged_difference": sensitivity_at_flagged - reference.sensitivity,
         }
@@ -350,40 +359,41 @@ class MatchedPairs:
         return (*(curve.model for curve in self.curves), *self.references)
 
     @property
-    def places(self) -> tuple[Ints, Ints]:
-        """The places of the models and of their references, (k,) each."""
-        places = [self.names.index(curve.reference.name) for curve in self.curves]
-        return np.arange(len(self.curves)), np.array(places)
+    def pair_indices(self) -> tuple[Ints, Ints]:
+        """The indices in `names` of the models and of their references, (k,) each."""
+        reference_indices = [self.names.index(curve.reference.name) for curve in self.curves]
+        return np.arange(len(self.curves)), np.array(reference_indices)
 
-    def list_places(self) -> list[tuple[int, int]]:
-        """Return the places of each pair."""
-        models, references = self.places
-        return list(zip(models.tolist(), references.tolist(), strict=True))
+    def list_index_pairs(self) -> list[tuple[int, int]]:
+        """Return the indices of model and reference of each pair."""
+        model_indices, reference_indices = self.pair_indices
+        return list(zip(model_indices.tolist(), reference_indices.tolist(), strict=True))
 
     @property
-    def values(self) -> Floats:
+    def sensitivities(self) -> Floats:
         """The sensitivities of models and references."""
-        values = [curve.sensitivity for curve in self.curves]
-        return np.array([*values, *(counts.sensitivity for counts in self.references.values())])
+        of_models = [curve.sensitivity for curve in self.curves]
+        of_references = [counts.sensitivity for counts in self.references.values()]
+        return np.array([*of_models, *of_references])
 
-    def by_pair(self, values: Floats, absent: float = nan) -> Floats:
-        """Return a square matrix with the values (k,) of pairs."""
-        matrix = np.full((len(self.names), len(self.names)), absent)
-        matrix[self.places] = values
+    def by_pair(self, pair_values: Floats, fill_value: float = nan) -> Floats:
+        """Return a square matrix with the values (k,) of pairs, and the fill value elsewhere."""
+        matrix = np.full((len(self.names), len(self.names)), fill_value)
+        matrix[self.pair_indices] = pair_values
         return matrix
 
-    def covariance(self, covariance: Floats) -> Floats:
+    def covariance(self, model_covariance: Floats) -> Floats:
         """Return the covariance (k, k) of the models, and 0 of the references."""
         k = len(self.curves)
-        matrix = np.zeros((len(self.names), len(self.names)))
-        matrix[:k, :k] = covariance[:k, :k]
-        return matrix
+        padded_covariance = np.zeros((len(self.names), len(self.names)))
+        padded_covariance[:k, :k] = model_covariance[:k, :k]
+        return padded_covariance
 
     def steps(self, slopes: Floats) -> Floats:
         """Return the changes of each sensitivity when all positives, or all negatives, change."""
-        steps = np.ones((len(self.names), 2))
-        steps[: len(slopes), 1] = slopes
-        return steps
+        sensitivity_steps = np.ones((len(self.names), 2))
+        sensitivity_steps[: len(slopes), 1] = slopes
+        return sensitivity_steps
 
 
 def matched_estimates(
@@ -399,33 +409,33 @@ def matched_estimates(
     have none.
     """
     pairs = MatchedPairs(curves)
-    influence = [
+    class_influences = [
         ClassInfluence.from_votes(
             curve, rows, curve.votes(scores[curve.model]), labels[curve.reference.name]
         )
         for curve in curves
     ]
-    limits = MatchedLimits.from_influence(curves, rows, influence)
-    joint = _joint_errors(rows, influence, limits.slopes)
-    df = joint.df[:-1, -1]
+    limits = MatchedLimits.from_influence(curves, rows, class_influences)
+    joint_errors = _joint_errors(rows, class_influences, limits.slopes)
+    df = joint_errors.df[:-1, -1]  # of models against a column without influence, the last one
     lower, upper = limits.at_quantile(student_quantile(np.where(df > 0, df, nan), level=level))
     methods = [
         _reason_for_no_interval(rows, labels[curve.reference.name]) or SQUARE_AND_ADD
         for curve in curves
     ]
     has_interval = np.array([method == SQUARE_AND_ADD for method in methods])
-    differs = np.array([part.differs for part in influence])
-    errors = np.where(differs, limits.errors, 0.0)
-    assert joint.covariance is not None
+    is_discordant = np.array([influence.differs for influence in class_influences])
+    errors = np.where(is_discordant, limits.errors, 0.0)
+    assert joint_errors.covariance is not None
     return PairedEstimates(
         MEASURE,
         CATALOG[MEASURE],
         pairs.names,
-        pairs.values,
+        pairs.sensitivities,
         DifferenceErrors(
             pairs.by_pair(np.where(has_interval, errors, nan)),
-            pairs.by_pair(np.where(has_interval, df, 0.0), 0.0),
-            pairs.covariance(joint.covariance),
+            pairs.by_pair(np.where(has_interval, df, 0.0), fill_value=0.0),
+            pairs.covariance(joint_errors.covariance),
         ),
         rows.fewest,
         pairs.steps(limits.slopes),
@@ -434,28 +444,28 @@ def matched_estimates(
             pairs.by_pair(np.where(has_interval, lower, nan)),
             pairs.by_pair(np.where(has_interval, upper, nan)),
             level,
-            dict(zip(pairs.list_places(), methods, strict=True)),
+            dict(zip(pairs.list_index_pairs(), methods, strict=True)),
         ),
     )
 
 
 def _joint_errors(
-    rows: EvaluatedClasses, influence: Sequence[ClassInfluence], slopes: Floats
+    rows: EvaluatedClasses, class_influences: Sequence[ClassInfluence], slopes: Floats
 ) -> DifferenceErrors:
-    """Return the errors of the k differences at equal specificity, and of 0 at the last place."""
-    influences = [
-        part.positives + slope * part.negatives
-        for part, slope in zip(influence, slopes.tolist(), strict=True)
+    """Return the errors of k differences at equal specificity, and of the constant 0 as last."""
+    row_influences = [
+        influence.positives + slope * influence.negatives
+        for influence, slope in zip(class_influences, slopes.tolist(), strict=True)
     ]
-    return rows.errors([*influences, np.zeros(len(rows.truth))])
+    return rows.errors([*row_influences, np.zeros(len(rows.truth))])
 
 
 def _reason_for_no_interval(rows: EvaluatedClasses, labels: Bools) -> str | None:
     """Return why differences from a reference have no interval; None if they have one."""
     if rows.owners is not None and rows.fewest < FEWEST:
         return FEW_CLUSTERS
-    for predicted in (labels, ~labels):
-        if rows.effective_rows(predicted & ~rows.truth) < FEWEST:
+    for is_on_side in (labels, ~labels):
+        if rows.effective_rows(is_on_side & ~rows.truth) < FEWEST:
             return FEW_NEGATIVES
     return None
 
@@ -477,12 +487,12 @@ class MatchedLimits:
         cls,
         curves: Sequence[MatchedCurve],
         rows: EvaluatedClasses,
-        influence: Sequence[ClassInfluence],
+        class_influences: Sequence[ClassInfluence],
     ) -> MatchedLimits:
         """Build from the influence of rows."""
-        columns = [part.positives for part in influence]
-        columns += [part.negatives for part in influence]
-        covariance = rows.errors(columns).covariance
+        row_influences = [influence.positives for influence in class_influences]
+        row_influences += [influence.negatives for influence in class_influences]
+        covariance = rows.errors(row_influences).covariance
         assert covariance is not None
         return cls(curves, rows, covariance)
 
@@ -501,33 +511,39 @@ class MatchedLimits:
         Half a row more in each direction, as of shares (Agresti and Min 2005).
         """
         k = len(self.curves)
-        extra = [self.rows.mean_weight / curve.reference.positives for curve in self.curves]
-        return np.asarray(np.sqrt(np.diag(self.covariance)[:k] + np.square(extra)))
+        one_row_changes = [
+            self.rows.mean_weight / curve.reference.positives for curve in self.curves
+        ]
+        return np.asarray(np.sqrt(np.diag(self.covariance)[:k] + np.square(one_row_changes)))
 
     @property
     def negative_errors(self) -> Floats:
         """Standard errors of the differences of false positive rates, (k,)."""
         k = len(self.curves)
-        extra = [self.rows.mean_weight / curve.reference.negatives for curve in self.curves]
-        return np.asarray(np.sqrt(np.diag(self.covariance)[k:] + np.square(extra)))
+        one_row_changes = [
+            self.rows.mean_weight / curve.reference.negatives for curve in self.curves
+        ]
+        return np.asarray(np.sqrt(np.diag(self.covariance)[k:] + np.square(one_row_changes)))
 
     @property
     def correlations(self) -> Floats:
         """Correlations of both, (k,); 0 of independent rows."""
         k = len(self.curves)
         variances = np.diag(self.covariance)
-        products = np.sqrt(variances[:k] * variances[k:])
+        error_products = np.sqrt(variances[:k] * variances[k:])
         covariances = np.diag(self.covariance[:k, k:])
-        shares = np.divide(covariances, products, out=np.zeros(k), where=products > 0)
-        return np.clip(shares, -1, 1)
+        correlations = np.divide(
+            covariances, error_products, out=np.zeros(k), where=error_products > 0
+        )
+        return np.clip(correlations, -1, 1)
 
     @property
     def slopes(self) -> Floats:
         """Slopes of the ROC curves: secants one standard error to each side, (k,)."""
         errors = self.negative_errors
-        widths = self._shifted_rates(errors) - self._shifted_rates(-errors)
-        rises = self._rises(errors) - self._rises(-errors)
-        return np.asarray(rises / widths)
+        rate_widths = self._shifted_rates(errors) - self._shifted_rates(-errors)
+        sensitivity_rises = self._rises(errors) - self._rises(-errors)
+        return np.asarray(sensitivity_rises / rate_widths)
 
     def at_quantile(self, quantiles: Floats) -> tuple[Floats, Floats]:
         """Return limits that lie so many standard errors from the differences, (k,) each.
@@ -538,15 +554,15 @@ class MatchedLimits:
         Source: Zou and Donner 2008, Statistics in Medicine 27:1693.
         """
         differences = np.array([curve.difference for curve in self.curves])
-        distances = quantiles * self.positive_errors
-        shifts = quantiles * self.negative_errors
+        positive_distances = quantiles * self.positive_errors
+        rate_shifts = quantiles * self.negative_errors
         _, lower, upper = measure_difference(
             differences,
-            differences - distances,
-            differences + distances,
+            differences - positive_distances,
+            differences + positive_distances,
             np.zeros(len(differences)),
-            -self._rises(shifts),
-            -self._rises(-shifts),
+            -self._rises(rate_shifts),
+            -self._rises(-rate_shifts),
             -self.correlations,
         )
         return lower, upper
@@ -558,10 +574,10 @@ class MatchedLimits:
 
     def _rises(self, shifts: Floats) -> Floats:
         """Return how much the curves rise where false positive rates are shifted, (k,)."""
-        rates = self._shifted_rates(np.nan_to_num(shifts, nan=0.0))
+        shifted_rates = self._shifted_rates(np.nan_to_num(shifts, nan=0.0))
         return np.array(
             [
                 curve.sensitivity_at(rate) - curve.sensitivity
-                for curve, rate in zip(self.curves, rates.tolist(), strict=True)
+                for curve, rate in zip(self.curves, shifted_rates.tolist(), strict=True)
             ]
         )

@@ -21,21 +21,21 @@ def smallest_count(sample: Sample) -> int:
     return 0 if sample.predictions is None else sample.predictions.min_cell
 
 
-def bounds_of_lead(measures: Sequence[Row], lead: str) -> dict[str, float]:
+def bounds_of_lead(measure_rows: Sequence[Row], lead_measure: str) -> dict[str, float]:
     """Return how far the leading measure of each model can be from that of the rows."""
     return {
         row["model"]: cell_value(row.get("bound")) or 0.0
-        for row in measures
-        if row["measure"] == lead
+        for row in measure_rows
+        if row["measure"] == lead_measure
     }
 
 
 def measure_notes(
-    sample: Sample, question: ReportQuestion, measures: Sequence[Row], options: ReportOptions
+    sample: Sample, question: ReportQuestion, measure_rows: Sequence[Row], options: ReportOptions
 ) -> list[ResultNote]:
     """Return the notes on bounds of the leading measure, and on hidden counts."""
     return bound_notes(
-        bounds_of_lead(measures, question.lead),
+        bounds_of_lead(measure_rows, question.lead),
         question.lead,
         smallest_count(sample),
         compared=options.reference is not None and len(sample.slices) > 1,
@@ -47,25 +47,26 @@ def net_benefit_notes(
     sample: Sample, question: ReportQuestion, options: ReportOptions
 ) -> Iterator[ResultNote]:
     """Yield why net benefits are not compared: a threshold is what an alarm costs in them."""
-    compared = any(measure.name == NET_BENEFIT for measure in question.compared)
-    if compared and options.reference is not None and thresholds_differ(sample):
-        text = "net benefits are not compared: models have different thresholds, "
-        yield ResultNote("own-thresholds", f"{text}which are different costs of an alarm")
+    compares_net_benefit = any(measure.name == NET_BENEFIT for measure in question.compared)
+    if compares_net_benefit and options.reference is not None and thresholds_differ(sample):
+        message = "net benefits are not compared: models have different thresholds, "
+        yield ResultNote("own-thresholds", f"{message}which are different costs of an alarm")
 
 
 def contradiction_notes(
     sample: Sample,
     requested: Sequence[RequestedMeasure],
     contradicted: Mapping[str, float],
-    models: Sequence[Row],
+    model_rows: Sequence[Row],
 ) -> Iterator[ResultNote]:
     """Yield the warnings on probabilities; contradicted: rows whose class had probability 0."""
     # requested log losses; the first screen has none with two classes
     asks_log_loss = any(
-        measure.measure.id in ("log_loss", "log_loss_skill") and measure.by != "default"
-        for measure in requested
+        requested_measure.measure.id in ("log_loss", "log_loss_skill")
+        and requested_measure.by != "default"
+        for requested_measure in requested
     )
-    yield from score_notes(models, contradicted, sample.positive)
+    yield from score_notes(model_rows, contradicted, sample.positive)
     if asks_log_loss:
         yield from provenance.clipped_note(contradicted)
     yield from caveat_notes(requested)

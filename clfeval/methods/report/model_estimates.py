@@ -57,37 +57,40 @@ def score_estimates(
 ) -> PairedEstimates | None:
     """Return paired estimates by a measure of scores; influence: value, influence of rows (n,).
 
-    sums: those of rows, where the influence is that of groups of rows.
+    owners: the cluster of each row; sizes (c,): effective rows of each class; sampling: weights
+    are sampling weights; sums: those of rows, where the influence is that of groups of rows.
     """
     if not influence:
         return None
-    values, by_model = zip(*influence.values(), strict=True)
+    values, row_influences = zip(*influence.values(), strict=True)
     measure = requested.measure
-    fewest = float(sizes[sizes > 0].min())
+    smallest_size = float(sizes[sizes > 0].min())
     flips = None
     steps = np.zeros((len(influence), 0))
-    span = measure.high - measure.low
+    step_sizes = np.zeros(0)
+    measure_range = measure.high - measure.low
     if measure.interval == "delong":
-        steps = np.full((len(influence), len(sizes)), span)
-    elif measure.loss is not None and isfinite(span):
-        steps = np.full((len(influence), 1), span)
-        sizes = np.array([_effective_rows(weights, owners, sizes)])
+        steps = np.full((len(influence), len(sizes)), measure_range)
+        step_sizes = sizes
+    elif measure.loss is not None and isfinite(measure_range):
+        steps = np.full((len(influence), 1), measure_range)
+        step_sizes = np.array([_effective_rows(weights, owners, sizes)])
     elif measure.id in (NET_BENEFIT, AT_RISK):
-        weighted = weights is not None and (sampling or owners is not None)
-        row = weights.mean() if weights is not None and weighted else 1.0
+        is_weighted = weights is not None and (sampling or owners is not None)
+        row_weight = weights.mean() if weights is not None and is_weighted else 1.0
         # f + NB is 1 of a true positive, - t / (1 - t) of a false positive, 0 of other rows
         steps = np.array([(-(f.min() + nb), f.max() + nb) for nb, f in influence.values()])
-        flips = _net_benefit_flips(steps, row, by_model, sums)
+        flips = _net_benefit_flips(steps, row_weight, row_influences, sums)
         steps = steps * sizes / sizes.sum()  # of negatives, of positives
+        step_sizes = sizes
     if sums is not None:
-        errors = sums.errors(sums.mass, sums.mass, fewest, flips)
+        errors = sums.errors(sums.mass, sums.mass, smallest_size, flips)
     else:
         errors = errors_of_rows(
-            by_model, weights, owners, sampling=sampling, fewest=fewest, flips=flips
+            row_influences, weights, owners, sampling=sampling, fewest=smallest_size, flips=flips
         )
-    sizes = sizes if steps.shape[1] else np.zeros(0)
     return label_measures.make_paired_estimates(
-        requested, list(influence), np.array(values), errors, fewest, (steps, sizes)
+        requested, list(influence), np.array(values), errors, smallest_size, (steps, step_sizes)
     )
 
 
@@ -100,44 +103,49 @@ def _effective_rows(weights: Counts | None, owners: Ints | None, sizes: Floats) 
 
 
 def _net_benefit_flips(
-    steps: Floats, row: float, influence: Sequence[Floats], sums: DifferenceSums | None
+    steps: Floats, row_weight: float, row_influences: Sequence[Floats], sums: DifferenceSums | None
 ) -> Floats:
     """Return the correction of the variance of differences between k net benefits, (k, k).
 
-    steps (k, 2): change by one row of each class; 0 where two models differ in no row.
+    steps (k, 2): change by one row of each class; 0 where two models differ in no row, that is
+    where their influence values f and g are equal.
     """
-    squares = (steps**2).sum(axis=1) * row**2
-    differ = np.array(
-        [[not np.array_equal(first, second) for first in influence] for second in influence]
+    squares = (steps**2).sum(axis=1) * row_weight**2
+    is_different = np.array(
+        [[not np.array_equal(f, g) for f in row_influences] for g in row_influences]
         if sums is None
         else sums.squares > 0
     )
-    return np.where(differ, (squares[:, None] + squares[None]) / 2, 0.0)
+    return np.where(is_different, (squares[:, None] + squares[None]) / 2, 0.0)
 
 
 def row_score_influence(
     requested: RequestedMeasure,
     threshold: float | None,
     counts: ScoreCounts,
-    place: Ints,
+    score_indices: Ints,
     truth: Bools,
 ) -> tuple[float, Floats] | None:
-    """Return a measure of scores and the influence of rows (n,); place, truth: of each row."""
+    """Return a measure of scores and the influence of rows, (n,); None where it is undefined.
+
+    score_indices, truth (n,): the index of the score of each row in `counts`, and its class.
+    """
     value_and_influence = score_influence(requested, threshold, counts)
     if value_and_influence is None:
         return None
     value, score_influences = value_and_influence
     scales = small_sample_scales(requested, counts)
-    rows = np.empty(len(place))
-    at_scores = np.empty(score_influences.m)
-    for y in (True, False):
+    row_influence = np.empty(len(score_indices))
+    influence_by_score = np.empty(score_influences.m)
+    for is_positive in (True, False):
         for start in range(0, score_influences.m, _BLOCK):
             indices = np.arange(start, min(start + _BLOCK, score_influences.m))
-            at_scores[start : start + _BLOCK] = score_influences.values_at(indices, y) * scales[y]
-        for start in range(0, len(place), _BLOCK):
-            places_of_class = np.flatnonzero(truth[start : start + _BLOCK] == y) + start
-            rows[places_of_class] = at_scores.take(place.take(places_of_class))
-    return value, rows
+            block_influence = score_influences.values_at(indices, is_positive)
+            influence_by_score[start : start + _BLOCK] = block_influence * scales[is_positive]
+        for start in range(0, len(score_indices), _BLOCK):
+            class_rows = np.flatnonzero(truth[start : start + _BLOCK] == is_positive) + start
+            row_influence[class_rows] = influence_by_score.take(score_indices.take(class_rows))
+    return value, row_influence
 
 
 def group_estimates(
@@ -150,34 +158,39 @@ def group_estimates(
 ) -> dict[str, PairedEstimates]:
     """Return paired estimates by measures of counted scores, with the bounds of their values.
 
-    influence: by measure, of each model; measure_rows: of the measures; sizes: rows of each class.
+    influence: by measure, of each model; measure_rows: rows of the table of measures; sizes: rows
+    of each class.
     """
     scores_by_model = {
         predictions.models[i].name: (i, all_scores.ranked(j)[0].scores)
         for j, i in enumerate(all_scores.models)
     }
-    rows = {
+    defined_rows = {
         (row["model"], row["measure"]): row
         for row in measure_rows
         if row["slice"] is None and as_estimate(row["value"]).value is not None
     }
-    defined = {
-        name: {model: values for model, values in by_model.items() if (model, name) in rows}
+    defined_influence = {
+        name: {
+            model: value_and_influence
+            for model, value_and_influence in by_model.items()
+            if (model, name) in defined_rows
+        }
         for name, by_model in influence.items()
     }
     if predictions.stored is None:
-        sums = joint_sums(predictions.evaluated, scores_by_model, defined)
+        sums = joint_sums(predictions.evaluated, scores_by_model, defined_influence)
     else:
-        sums = stored_sums(predictions.stored, defined)
+        sums = stored_sums(predictions.stored, defined_influence)
     estimates = dict[str, PairedEstimates]()
     for measure in measures:
         name = measure.name
         if name not in sums:
             continue
-        model_rows = {model: rows[model, name] for model in defined[name]}
+        model_rows = {model: defined_rows[model, name] for model in defined_influence[name]}
         values_and_influence = {
-            model: (as_estimate(row["value"]).value or 0.0, defined[name][model][1])
-            for model, row in model_rows.items()
+            model: (as_estimate(model_rows[model]["value"]).value or 0.0, group_influence)
+            for model, (_, group_influence) in defined_influence[name].items()
         }
         paired = score_estimates(
             None, None, measure, values_and_influence, sizes, sampling=False, sums=sums[name]
@@ -189,12 +202,11 @@ def group_estimates(
 
 
 def identical_columns(columns: Mapping[str, Ints | Floats | Bools]) -> list[list[str]]:
-    """Return groups of names of columns that are equal in every row."""
+    """Return groups of names of columns (n,) that are equal in every row."""
     groups_by_start: dict[bytes, list[list[str]]] = {}
     for name, column in columns.items():
-        groups = groups_by_start.setdefault(
-            column[:1024].tobytes(), []
-        )  # where different ones mostly differ
+        start = column[:1024].tobytes()  # different columns mostly differ here
+        groups = groups_by_start.setdefault(start, [])
         equal_names = next(
             (names for names in groups if np.array_equal(columns[names[0]], column)), None
         )
@@ -212,26 +224,32 @@ def class_label_estimates(
     form = requested.measure.classes
     if form is None or (form.compute is not None and form.influence is None):
         return None
-    function = form.compute
+    compute = form.compute
     influence_of = form.influence
-    if function is None or influence_of is None:
-        function = partial(class_average, requested.measure, by="macro")
+    if compute is None or influence_of is None:
+        compute = partial(class_average, requested.measure, by="macro")
         influence_of = partial(average_influence, requested.measure, by="macro")
     tables = patterns.tables
     c = len(patterns.classes)
-    values = np.array([float(function(table)) for table in tables])
-    models = np.flatnonzero(np.isfinite(values)).tolist()
-    if not models:
+    values = np.array([float(compute(table)) for table in tables])
+    defined_models = np.flatnonzero(np.isfinite(values)).tolist()
+    if not defined_models:
         return None
-    influence = np.array([influence_of(tables[i]).reshape(-1)[patterns.cells(i)] for i in models])
+    influence = np.array(
+        [influence_of(tables[i]).reshape(-1)[patterns.cells(i)] for i in defined_models]
+    )
     if form.compute is None or requested.measure.id in OVER_CLASSES:
         influence = influence * small_sample_factors(patterns)[patterns.truth]
-    row = float(patterns.n.sum() / label_measures.class_sizes(patterns, c).sum())
-    f = np.array([influence_of(tables[i] + row / c) for i in models]).reshape(len(models), c, c)
-    shares = patterns.tables[0].sum(axis=1) / patterns.n.sum()
-    changes = label_measures.RowChanges(f.max(axis=2) - f.min(axis=2), shares, row)
+    row_weight = float(patterns.n.sum() / label_measures.class_sizes(patterns, c).sum())
+    # influence of each cell, where one row more is spread over the predictions of its class
+    extended_influence = np.array(
+        [influence_of(tables[i] + row_weight / c) for i in defined_models]
+    ).reshape(len(defined_models), c, c)
+    jumps = extended_influence.max(axis=2) - extended_influence.min(axis=2)
+    class_shares = tables[0].sum(axis=1) / patterns.n.sum()
+    row_changes = label_measures.RowChanges(jumps, class_shares, row_weight)
     return label_measures.estimates_from_influence(
-        requested, patterns, models, values[models], influence, changes
+        requested, patterns, defined_models, values[defined_models], influence, row_changes
     )
 
 
@@ -239,32 +257,32 @@ def probability_estimates(
     predictions: PredictionCounts, patterns: ClassPatterns, measures: Sequence[RequestedMeasure]
 ) -> dict[str, PairedEstimates]:
     """Return paired estimates of models with class probabilities by measures of these."""
-    influence: dict[str, dict[str, tuple[float, Floats]]] = {
+    influence_by_measure: dict[str, dict[str, tuple[float, Floats]]] = {
         measure.name: {} for measure in measures
     }
-    first: ProbabilityRows | None = None
-    for i, model in enumerate(predictions.models):
+    first_rows: ProbabilityRows | None = None
+    for model_index, model in enumerate(predictions.models):
         if model.kind != "classes":
             continue
-        rows = predictions.probability_rows(i)
-        first = rows if first is None else first
-        if not np.array_equal(rows.truth, first.truth):
+        rows = predictions.probability_rows(model_index)
+        first_rows = rows if first_rows is None else first_rows
+        if not np.array_equal(rows.truth, first_rows.truth):
             raise RuntimeError("the second pass has a different row order")
         factors = small_sample_factors(patterns)[rows.truth]
         for measure in measures:
             value_and_influence = _probability_influence(measure, rows, factors)
             if value_and_influence is not None:
-                influence[measure.name][model.name] = value_and_influence
-    if first is None:
+                influence_by_measure[measure.name][model.name] = value_and_influence
+    if first_rows is None:
         return {}
     sizes = label_measures.effective_class_sizes(patterns, len(patterns.classes))
     estimates = dict[str, PairedEstimates]()
     for measure in measures:
         paired = score_estimates(
-            first.weights,
-            first.owners,
+            first_rows.weights,
+            first_rows.owners,
             measure,
-            influence[measure.name],
+            influence_by_measure[measure.name],
             sizes[sizes > 0],
             sampling=predictions.patterns.fractional,
         )
@@ -294,14 +312,14 @@ def _probability_influence(
 
 
 ModelPair = tuple[str, str]  # two models, by name
-Measuring = Callable[[Counts], list[Floats]]  # of draws (b, m): (b,) each
+DrawsMeasurer = Callable[[Counts], list[Floats]]  # draws (b, m) of kinds of rows to (b,) each
 
 
 def bootstrap_estimates(
     all_scores: ScoredRows,
-    names: Sequence[str],
+    model_names: Sequence[str],
     measures: Sequence[RequestedMeasure],
-    values: Observed,
+    observed: Observed,
     patterns: PatternCounts,
     reference: str | None,
     settings: IntervalSettings,
@@ -314,18 +332,19 @@ def bootstrap_estimates(
     ]
 
     def draw_differences(pair: ModelPair) -> Floats:
-        places = [names.index(model) for model in pair]
-        kinds = all_scores.pair(*places)
-        truth = all_scores.truth[kinds.first]
-        sides = [
-            _of_scores(all_scores.scores[i][kinds.first], truth, drawn_measures) for i in places
+        model_indices = [model_names.index(model) for model in pair]
+        row_kinds = all_scores.pair(*model_indices)
+        truth = all_scores.truth[row_kinds.first]
+        model_measurers = [
+            _score_measurer(all_scores.scores[i][row_kinds.first], truth, drawn_measures)
+            for i in model_indices
         ]
-        return _draw_differences(pair, kinds, sides, settings)
+        return _draw_differences(pair, row_kinds, model_measurers, settings)
 
     return _estimates_from_draws(
         drawn_measures,
-        names,
-        values,
+        model_names,
+        observed,
         reference,
         label_measures.smallest_class_size(patterns),
         settings,
@@ -336,7 +355,7 @@ def bootstrap_estimates(
 def class_bootstrap_estimates(
     predictions: PredictionCounts,
     measures: Sequence[RequestedMeasure],
-    values: Observed,
+    observed: Observed,
     patterns: ClassPatterns,
     reference: str | None,
     settings: IntervalSettings,
@@ -355,23 +374,24 @@ def class_bootstrap_estimates(
     }
 
     def draw_differences(pair: ModelPair) -> Floats:
-        first, second = (predictions.probability_rows(model_index[name]) for name in pair)
-        weighed = patterns.fractional and first.owners is None
-        columns = (*first.p.T, *second.p.T, first.truth)
-        kinds = DistinctRows.from_columns(columns, first.weights, first.owners, weighed=weighed)
-        truth = first.truth[kinds.first]
-        sides = [
-            _of_classes(rows.p[kinds.first], truth, drawn_measures) for rows in (first, second)
+        rows, other_rows = (predictions.probability_rows(model_index[name]) for name in pair)
+        weighed = patterns.fractional and rows.owners is None
+        columns = (*rows.p.T, *other_rows.p.T, rows.truth)
+        row_kinds = DistinctRows.from_columns(columns, rows.weights, rows.owners, weighed=weighed)
+        truth = rows.truth[row_kinds.first]
+        model_measurers = [
+            _probability_measurer(model_rows.p[row_kinds.first], truth, drawn_measures)
+            for model_rows in (rows, other_rows)
         ]
-        return _draw_differences(pair, kinds, sides, settings)
+        return _draw_differences(pair, row_kinds, model_measurers, settings)
 
-    fewest = label_measures.smallest_class_size(patterns, len(patterns.classes))
+    smallest_size = label_measures.smallest_class_size(patterns, len(patterns.classes))
     return _estimates_from_draws(
         drawn_measures,
         [*model_index],
-        values,
+        observed,
         reference,
-        fewest,
+        smallest_size,
         settings,
         lambda pairs: map(draw_differences, pairs),
     )
@@ -379,88 +399,90 @@ def class_bootstrap_estimates(
 
 def _estimates_from_draws(
     measures: Sequence[RequestedMeasure],
-    names: Sequence[str],
-    values: Observed,
+    model_names: Sequence[str],
+    observed: Observed,
     reference: str | None,
     fewest: float,
     settings: IntervalSettings,
     draw_differences: Callable[[Sequence[ModelPair]], Iterable[Floats]],
 ) -> dict[str, PairedEstimates]:
     """Return paired estimates by measure from bootstrap differences, (measures, r) of each pair."""
-    none = Estimate(None)
-    models = {
+    undefined = Estimate(None)
+    model_lists = {
         measure.name: [
-            name for name in names if values.get((name, measure.name), none).value is not None
+            name
+            for name in model_names
+            if observed.get((name, measure.name), undefined).value is not None
         ]
         for measure in measures
     }
-    pairs = {name: family_pairs(reference, members) for name, members in models.items()}
-    distinct = dict.fromkeys(
-        _by_name(members[i], members[j]) for name, members in models.items() for i, j in pairs[name]
+    pairs = {name: family_pairs(reference, models) for name, models in model_lists.items()}
+    distinct_pairs = dict.fromkeys(
+        _sorted_pair(models[i], models[j])
+        for name, models in model_lists.items()
+        for i, j in pairs[name]
     )
-    draws = dict(zip(distinct, draw_differences([*distinct]), strict=True))
+    draws_by_pair = dict(zip(distinct_pairs, draw_differences([*distinct_pairs]), strict=True))
     estimates = dict[str, PairedEstimates]()
     for k, measure in enumerate(measures):
         name = measure.name
         if pairs[name]:
-            numbers = {model: values[model, name].value for model in models[name]}
-            measure_draws = {pair: differences[k] for pair, differences in draws.items()}
+            values_by_model = {model: observed[model, name].value for model in model_lists[name]}
+            measure_draws = {pair: draws[k] for pair, draws in draws_by_pair.items()}
             estimates[name] = _estimates_of_measure(
-                measure, numbers, pairs[name], measure_draws, fewest, settings
+                measure, values_by_model, pairs[name], measure_draws, fewest, settings
             )
     return estimates
 
 
 def _estimates_of_measure(
     requested: RequestedMeasure,
-    numbers: Mapping[str, float | None],
+    values_by_model: Mapping[str, float | None],
     pairs: PairPositions,
-    draws: Mapping[ModelPair, Floats],
+    draws_by_pair: Mapping[ModelPair, Floats],
     fewest: float,
     settings: IntervalSettings,
 ) -> PairedEstimates:
-    """Return paired estimates by a measure; numbers: of the models; draws: differences, (r,)."""
-    names = tuple(numbers)
-    values = np.array(list(numbers.values()), np.float64)
+    """Return paired estimates by a measure; draws_by_pair: bootstrap differences, (r,) each."""
+    models = tuple(values_by_model)
+    values = np.array(list(values_by_model.values()), np.float64)
     level = settings.level or 0.95
-    shape = (len(names), len(names))
-    errors = np.full(shape, nan)
-    df = np.full(shape, 0.0)
-    low = np.full(shape, nan)
-    high = np.full(shape, nan)
+    shape = (len(models), len(models))
+    errors, low, high = (np.full(shape, nan) for _ in range(3))
+    df = np.zeros(shape)
     methods = dict[tuple[int, int], str]()
     for i, j in pairs:
-        sign = 1 if names[i] < names[j] else -1
-        differences = sign * draws[_by_name(names[i], names[j])]
-        size = float(np.abs(values[[i, j]]).max())
+        sign = 1 if models[i] < models[j] else -1  # draws are of pairs in the order of names
+        differences = sign * draws_by_pair[_sorted_pair(models[i], models[j])]
+        value_scale = float(np.abs(values[[i, j]]).max())
         errors[i, j], df[i, j], low[i, j], high[i, j] = bootstrap_difference(
-            float(values[i] - values[j]), differences, size, level=level, fewest=fewest
+            float(values[i] - values[j]), differences, value_scale, level=level, fewest=fewest
         )
-        undefined = int(np.isnan(differences).sum())
-        methods[i, j] = describe_resampling(len(differences), undefined, settings)
+        undefined_count = int(np.isnan(differences).sum())
+        methods[i, j] = describe_resampling(len(differences), undefined_count, settings)
     return PairedEstimates(
         requested.name,
         requested.measure,
-        names,
+        models,
         values,
         DifferenceErrors(errors, df),
         fewest,
-        np.zeros((len(names), 0)),
+        np.zeros((len(models), 0)),
         np.zeros(0),
         PairLimits(low, high, level, methods),
     )
 
 
 def bootstrap_difference(
-    difference: float, draws: Floats, size: float, *, level: float, fewest: float
+    difference: float, draws: Floats, value_scale: float, *, level: float, fewest: float
 ) -> tuple[float, float, float, float]:
     """Return standard error, degrees of freedom and limits of a difference from r draws, (r,).
 
     error = sqrt(m / (m - 1)) the standard deviation of the draws, m = fewest rows of a class, or
     clusters; limits: the outer ones of d -+ t error, with min(m, r) - 1 degrees of freedom, and of
     the percentiles.
-    size: scale of the values, for rounding. NaN draws are left out; with more than half of them, or
-    one row of a class, there are 0 degrees of freedom.
+    value_scale: size of the values, for rounding. NaN draws are left out; with more than half of
+    them, or one row of a class, there are 0 degrees of freedom.
     Source: Efron 1979, Annals of Statistics 7:1; Hesterberg 2015, American Statistician 69:371.
     """
     low, high, _ = (float(limit) for limit in percentile_limits(draws, level=level))
@@ -468,52 +490,63 @@ def bootstrap_difference(
     if not (df > 0 and low <= high):
         return nan, 0.0, nan, nan
     error = float(np.nanstd(draws, ddof=1)) * sqrt(fewest / (fewest - 1))
-    if error <= 1e-12 * size:  # a smaller spread of draws is rounding
+    if error <= 1e-12 * value_scale:  # a smaller spread of draws is rounding
         return 0.0, df, nan, nan
-    reach = float(student_quantile(df, level=level)) * error
-    return error, df, min(low, difference - reach), max(high, difference + reach)
+    half_width = float(student_quantile(df, level=level)) * error
+    return error, df, min(low, difference - half_width), max(high, difference + half_width)
 
 
-def _by_name(first: str, second: str) -> ModelPair:
-    return (first, second) if first < second else (second, first)
+def _sorted_pair(model: str, other_model: str) -> ModelPair:
+    """Return two models in the order of their names."""
+    return (model, other_model) if model < other_model else (other_model, model)
 
 
 def _draw_differences(
-    pair: ModelPair, kinds: DistinctRows, sides: Sequence[Measuring], settings: IntervalSettings
+    pair: ModelPair,
+    row_kinds: DistinctRows,
+    measurers: Sequence[DrawsMeasurer],
+    settings: IntervalSettings,
 ) -> Floats:
-    """Return the bootstrap differences of two models by each measure: (k, r)."""
-    name = "difference\0{}\0{}".format(*pair)
-    first, second = sides
+    """Return bootstrap differences (k, r) of two models by k measures; measurers: of each model."""
+    stream_name = "difference\0{}\0{}".format(*pair)
+    measure_first, measure_second = measurers
     return np.concatenate(
         [
-            np.array(first(draws)) - np.array(second(draws))
-            for draws in draw_resamples(kinds.n, kinds.clusters, settings, name, numbers=8)
+            np.array(measure_first(draws)) - np.array(measure_second(draws))
+            for draws in draw_resamples(
+                row_kinds.n, row_kinds.clusters, settings, stream_name, numbers=8
+            )
         ],
         axis=1,
     )
 
 
-def _of_scores(x: Floats, truth: Bools, measures: Sequence[RequestedMeasure]) -> Measuring:
-    """Return the function from draws of kinds of rows to measures of scores x, truth (m,)."""
-    order = np.argsort(x, kind="stable")
-    starts = distinct_starts(x[order])
-    scores = x[order][starts]
-    hit = truth[order]
+def _score_measurer(
+    scores: Floats, truth: Bools, measures: Sequence[RequestedMeasure]
+) -> DrawsMeasurer:
+    """Return the function from draws (b, m) of kinds of rows to measures of their scores, (m,)."""
+    order = np.argsort(scores, kind="stable")
+    starts = distinct_starts(scores[order])
+    distinct_scores = scores[order][starts]
+    ordered_truth = truth[order]
 
     def measure_draws(draws: Counts) -> list[Floats]:
-        ordered = draws[:, order]
-        positives = np.add.reduceat(ordered * hit, starts, axis=1)
-        n = np.add.reduceat(ordered, starts, axis=1)
-        parts = (scores, positives, n - positives)
+        ordered_draws = draws[:, order]
+        positives = np.add.reduceat(ordered_draws * ordered_truth, starts, axis=1)
+        totals = np.add.reduceat(ordered_draws, starts, axis=1)
+        score_counts = (distinct_scores, positives, totals - positives)
         return [
-            np.broadcast_to(measure.measure.function(*parts), len(draws)) for measure in measures
+            np.broadcast_to(measure.measure.function(*score_counts), len(draws))
+            for measure in measures
         ]
 
     return measure_draws
 
 
-def _of_classes(p: Floats, truth: Ints, measures: Sequence[RequestedMeasure]) -> Measuring:
-    """Return the function from draws of kinds of rows to measures of probabilities p (m, C)."""
+def _probability_measurer(
+    p: Floats, truth: Ints, measures: Sequence[RequestedMeasure]
+) -> DrawsMeasurer:
+    """Return the function from draws (b, m) of kinds of rows to measures; p (m, C), truth (m,)."""
     forms = [measure.measure.classes for measure in measures]
 
     def measure_draws(draws: Counts) -> list[Floats]:
@@ -536,8 +569,8 @@ def net_benefit_estimates(
 ) -> dict[str, PairedEstimates]:
     """Return paired estimates by net benefit of labels at the common threshold of all scores."""
     patterns = sample.patterns.get(None)
-    thresholds = {*sample.thresholds.values()} - {None}
-    threshold = thresholds.pop() if len(thresholds) == 1 else None
+    distinct_thresholds = {*sample.thresholds.values()} - {None}
+    threshold = next(iter(distinct_thresholds)) if len(distinct_thresholds) == 1 else None
     if patterns is None or threshold is None or not 0 < threshold < 1:
         return {}
     costs = OutcomeCosts(threshold, 1 - threshold)
@@ -551,10 +584,10 @@ def best_by_net_benefit(
     sample: Sample, rows: Sequence[Row], options: ReportOptions
 ) -> BestSet | None:
     """Return the best set by net benefit at the common threshold of all models with scores."""
-    scored = [row for row in rows if as_estimate(row.get(NET_BENEFIT)).value is not None]
-    if options.confidence is None or len({row["threshold"] for row in scored}) != 1:
+    scored_rows = [row for row in rows if as_estimate(row.get(NET_BENEFIT)).value is not None]
+    if options.confidence is None or len({row["threshold"] for row in scored_rows}) != 1:
         return None
-    models = [row["model"] for row in scored]
+    models = [row["model"] for row in scored_rows]
     estimates = net_benefit_estimates(sample, models).get(NET_BENEFIT)
     return None if estimates is None else best_of_all_pairs(estimates, options)
 

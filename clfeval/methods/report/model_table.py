@@ -20,34 +20,37 @@ from clfeval.methods.report.scores import negative_name
 
 def model_rows(
     measures: Sequence[Row],
-    names: Sequence[str],
+    measure_names: Sequence[str],
     best_set: BestSet | None,
-    further_cells: Callable[[str | None, str], CellsByColumn] = lambda *_: {},
+    extra_cells: Callable[[str | None, str], CellsByColumn] = lambda *_: {},
 ) -> list[Row]:
-    """Return the rows of the first screen: one per model and slice."""
+    """Return the rows of the first screen: one per model and slice.
+
+    measures: rows of the table of measures. extra_cells: of a slice and a model.
+    """
     values_by_row: dict[tuple[Any, Any], dict[str, Any]] = {}
     for row in measures:
-        values = values_by_row.setdefault((row["slice"], row["model"]), {})
+        cells_by_measure = values_by_row.setdefault((row["slice"], row["model"]), {})
         if row["estimator"] in comparisons.ESTIMATORS:
-            values[row["measure"]] = row["value"]
+            cells_by_measure[row["measure"]] = row["value"]
     undefined = Estimate(None, reason="needs_scores")
     ties = {} if best_set is None else best_set.ties
     return [
         as_row(
             {
-                "slice": label,
+                "slice": slice_name,
                 "model": model,
-                **further_cells(label, model),
-                **{name: values.get(name, undefined) for name in names},
-                "tied": None if label is not None else ties.get(model),
+                **extra_cells(slice_name, model),
+                **{measure: cells_by_measure.get(measure, undefined) for measure in measure_names},
+                "tied": None if slice_name is not None else ties.get(model),
             }
         )
-        for (label, model), values in values_by_row.items()
+        for (slice_name, model), cells_by_measure in values_by_row.items()
     ]
 
 
 def confusion_rows(
-    label: str | None,
+    slice_name: str | None,
     models: Sequence[str],
     classes: Sequence[str],
     tables: Counts,
@@ -55,18 +58,23 @@ def confusion_rows(
     *,
     with_empty: bool = False,
 ) -> Iterator[Row]:
-    """Yield the cells of confusion matrices, (k, C, C); with_empty: those without rows too."""
+    """Yield the cells of confusion matrices (k, C, C) of models; with_empty: those of 0 rows too.
+
+    unit: counts of one row.
+    """
     for model, table in zip(models, tables, strict=True):
-        totals = table.sum(axis=1)
-        for i, j in np.argwhere((table != 0) | with_empty).tolist():
+        truth_totals = table.sum(axis=1)
+        for truth_index, predicted_index in np.argwhere((table != 0) | with_empty).tolist():
+            count = table[truth_index, predicted_index]
+            truth_total = truth_totals[truth_index]
             yield as_row(
                 {
-                    "slice": label,
+                    "slice": slice_name,
                     "model": model,
-                    "truth": classes[i],
-                    "predicted": classes[j],
-                    "rows": from_units(table[i, j], unit).item(),
-                    "share": float(table[i, j] / totals[i]) if totals[i] else None,
+                    "truth": classes[truth_index],
+                    "predicted": classes[predicted_index],
+                    "rows": from_units(count, unit).item(),
+                    "share": float(count / truth_total) if truth_total else None,
                 }
             )
 
@@ -77,43 +85,46 @@ def two_class_model_rows(
     """Return the rows of the first screen, with thresholds and 2 x 2 tables."""
     predictions = sample.predictions
 
-    def threshold_and_counts(label: str | None, model: str) -> Row:
-        counts = sample.slices[label]
-        table = counts.take([counts.models.index(model)])
-        labels_are_known = predictions is None or predictions.knows_labels(label, model)
+    def threshold_and_counts(slice_name: str | None, model: str) -> Row:
+        slice_counts = sample.slices[slice_name]
+        model_counts = slice_counts.take([slice_counts.models.index(model)])
+        knows_labels = predictions is None or predictions.knows_labels(slice_name, model)
         return as_row(
             {
                 "threshold": sample.thresholds.get(model),
                 **{
-                    name: table.display_units(name)[0].item()
-                    if labels_are_known and (name != "tn" or sample.counts_negatives)
+                    cell_name: model_counts.display_units(cell_name)[0].item()
+                    if knows_labels and (cell_name != "tn" or sample.counts_negatives)
                     else None
-                    for name in CELLS
+                    for cell_name in CELLS
                 },
             }
         )
 
-    names = (*OF_SCORES, *HARD) if has_scored_model(sample) else HARD
-    return model_rows(measures, names, best_set, threshold_and_counts)
+    measure_names = (*OF_SCORES, *HARD) if has_scored_model(sample) else HARD
+    return model_rows(measures, measure_names, best_set, threshold_and_counts)
 
 
 def two_class_confusion_rows(sample: Sample) -> list[Row]:
     """Return the cells of the confusion matrices of models with labels or a threshold."""
     rows = list[Row]()
-    classes = (sample.positive, negative_name(sample))
-    for label, counts in sample.slices.items():
-        tp, fn, fp, tn = (counts.display_units(name) for name in ("tp", "fn", "fp", "tn"))
+    class_names = (sample.positive, negative_name(sample))
+    for slice_name, counts in sample.slices.items():
+        tp, fn, fp, tn = (counts.display_units(cell_name) for cell_name in ("tp", "fn", "fp", "tn"))
         if not sample.counts_negatives:
             tn = np.zeros_like(tp)
         tables = np.array([[tp, fn], [fp, tn]]).transpose(2, 0, 1)
         rows += [
             row
-            for row in confusion_rows(label, counts.models, classes, tables, with_empty=True)
-            if sample.predictions is None or sample.predictions.knows_labels(label, row["model"])
+            for row in confusion_rows(
+                slice_name, counts.models, class_names, tables, with_empty=True
+            )
+            if sample.predictions is None
+            or sample.predictions.knows_labels(slice_name, row["model"])
         ]
     if sample.counts_negatives:
         return rows
-    negative = classes[1]
+    negative = class_names[1]
     return [
         as_row({**row, "share": None}) if row["truth"] == negative else row
         for row in rows

@@ -89,15 +89,15 @@ class ClassMeasures:
     """The measures of a sample of more than two classes.
 
     estimates: paired estimates of models, by measure. digests: of labels, then of probabilities.
-    lost: rows whose class had probability 0, by model. scores: probabilities by model and slice,
-    where slices are tested.
+    clipped_rows: number of rows whose class had probability 0, by model. scores: probabilities by
+    model and slice, where slices are tested.
     """
 
     rows: Sequence[Row]
     estimates: Mapping[str, PairedEstimates]
     digests: Sequence[str]
     calibration_tests: Sequence[Row]
-    lost: Mapping[str, float]
+    clipped_rows: Mapping[str, float]
     scores: Mapping[str, Mapping[str | None, ClassScores]]
 
 
@@ -106,31 +106,31 @@ def multiclass_result(
 ) -> Document:
     """Return the result of a report on more than two classes, none of them positive."""
     question = _question(predictions, options)
-    labels = predictions.labels()
-    all_rows = labels[None]
-    measured = _measure(predictions, labels, question, options)
+    slices = predictions.labels()
+    all_rows = slices[None]
+    measured = _measure(predictions, slices, question, options)
     measure_names = partial(_named_measures, predictions)
     settings = comparisons.ComparisonSettings.from_options(options, measure_names)
-    compared = _compare(predictions, all_rows, question, measured, settings, options)
-    model_table = _model_table(measured.rows, compared.best_sets.get(question.lead), predictions)
-    ranking = _model_ranking(model_table, compared, question, labels, options)
-    slices = _test_slices(
+    comparison = _compare(predictions, all_rows, question, measured, settings, options)
+    model_table = _model_table(measured.rows, comparison.best_sets.get(question.lead), predictions)
+    ranking = _model_ranking(model_table, comparison, question, slices, options)
+    slices_tested = _test_slices(
         sample,
-        labels,
+        slices,
         question,
         measured,
         choose_tested_models(ranking, sample.roles.model),
         settings,
         options,
     )
-    comparison_rows = [*compared.rows, *slices.comparisons]
+    comparison_rows = [*comparison.rows, *slices_tested.comparisons]
     tables: dict[str, Sequence[Row]] = {
         "models": model_table,
         "measures": measured.rows,
         "calibration_tests": _calibration_test_table(measured, model_table, options),
-        **compared.tables,
-        "confusion": _confusion_table(labels),
-        **({**slices.tables, "comparisons": comparison_rows} if len(labels) > 1 else {}),
+        **comparison.tables,
+        "confusion": _confusion_table(slices),
+        **({**slices_tested.tables, "comparisons": comparison_rows} if len(slices) > 1 else {}),
         "baselines": _baseline_table(all_rows, question, measured.rows, options),
     }
     leader_answers = _leader_answers(sample, ranking, tables, all_rows, measured, options)
@@ -141,10 +141,10 @@ def multiclass_result(
         [
             *_class_order_answers(predictions),
             *comparison_answers(comparison_rows, question.lead, options, measure_names),
-            *slices.sentences,
+            *slices_tested.sentences,
             leader_answers[0],
             *unpredicted.answers(ranking.named_models),
-            *leader_answers[1:],
+            *leader_answers[1:],  # on the value and the calibration of the best model
         ],
         comparison_rows,
     )
@@ -156,25 +156,25 @@ def multiclass_result(
         warnings=(
             *_class_notes(all_rows),
             *unpredicted.notes(answer),
-            *_measure_notes(all_rows.unit, predictions, question.requested, measured.lost),
+            *_measure_notes(all_rows.unit, predictions, question.requested, measured.clipped_rows),
         ),
     )
 
 
 def _model_ranking(
     model_table: Sequence[Row],
-    compared: comparisons.ModelComparisons,
+    comparison: comparisons.ModelComparisons,
     question: ReportQuestion,
-    labels: Mapping[str | None, ClassPatterns],
+    slices: Mapping[str | None, ClassPatterns],
     options: ReportOptions,
 ) -> ModelRanking:
     """Return the models of the whole table, the best first."""
-    few_clusters = has_few_clusters(labels[None])
+    few_clusters = has_few_clusters(slices[None])
     return ModelRanking(
         whole_table_rows(model_table),
         question.lead,
-        compared.best_sets.get(question.lead),
-        confidence_level(labels, options.confidence),
+        comparison.best_sets.get(question.lead),
+        confidence_level(slices, options.confidence),
         explain_untested(options, same_rows=True, few_clusters=few_clusters),
         reference=options.reference,
     )
@@ -184,8 +184,8 @@ def _calibration_test_table(
     measured: ClassMeasures, model_table: Sequence[Row], options: ReportOptions
 ) -> list[Row]:
     """Return the tests of the calibration of all models, adjusted for these, with verdicts."""
-    tests = adjust_calibration_tests(measured.calibration_tests)
-    return with_calibration_verdicts(tests, model_table, options.confidence)
+    adjusted_tests = adjust_calibration_tests(measured.calibration_tests)
+    return with_calibration_verdicts(adjusted_tests, model_table, options.confidence)
 
 
 def _question(predictions: PredictionCounts, options: ReportOptions) -> ReportQuestion:
@@ -196,15 +196,15 @@ def _question(predictions: PredictionCounts, options: ReportOptions) -> ReportQu
     _refuse_two_class_options(predictions, options)
     all_rows = predictions.labels()[None]
     comparisons.check_reference(all_rows.models, options, same_rows=True)
-    lead = _lead_measure(all_rows, predictions)
-    compared = comparisons.compared_measures(requested, lead, options)
-    return ReportQuestion(requested, compared, lead)
+    lead_measure = _lead_measure(all_rows, predictions)
+    compared_measures = comparisons.compared_measures(requested, lead_measure, options)
+    return ReportQuestion(requested, compared_measures, lead_measure)
 
 
 def _equal_labels(all_rows: ClassPatterns) -> EqualModels:
     """Return the groups of models with equal labels."""
-    votes = zip(all_rows.models, all_rows.votes.T, strict=True)
-    return EqualModels(identical_columns(dict(votes)))
+    models_and_votes = zip(all_rows.models, all_rows.votes.T, strict=True)
+    return EqualModels(identical_columns(dict(models_and_votes)))
 
 
 def _leader_answers(
@@ -217,26 +217,29 @@ def _leader_answers(
 ) -> tuple[Answer, ...]:
     """Return the sentences on the best model, its calibration and recalibration, and log loss."""
     by_log_loss = _ranking_by_log_loss(measured, options)
-    tests = tables["calibration_tests"]
-    answers = report_answer(ranking, (), tests, _equal_labels(all_rows), by_log_loss)
-    return (*answers, *_recalibration_advice(sample, answers[1:], ranking, tests, options))
+    calibration_tests = tables["calibration_tests"]
+    leader_answers = report_answer(
+        ranking, (), calibration_tests, _equal_labels(all_rows), by_log_loss
+    )
+    advice = _recalibration_advice(sample, leader_answers[1:], ranking, calibration_tests, options)
+    return (*leader_answers, *advice)
 
 
 def _recalibration_advice(
     sample: Sample,
-    answers: Sequence[Answer],
+    calibration_answers: Sequence[Answer],
     ranking: ModelRanking,
-    tests: Sequence[Row],
+    calibration_tests: Sequence[Row],
     options: ReportOptions,
 ) -> list[Answer]:
     """Return what to do with the probabilities of the best model, if they are miscalibrated."""
-    is_miscalibrated = any(answer.code == MISCALIBRATED_CODE for answer in answers)
+    is_miscalibrated = any(answer.code == MISCALIBRATED_CODE for answer in calibration_answers)
     if not is_miscalibrated or not options.confidence:
         return []
     from clfeval.methods.report.recalibration_advice import recalibration_advice
 
     model = ranking.candidates[0]["model"]
-    return recalibration_advice(sample, tests, model, options.confidence, options.seed)
+    return recalibration_advice(sample, calibration_tests, model, options.confidence, options.seed)
 
 
 def _ranking_by_log_loss(measured: ClassMeasures, options: ReportOptions) -> SecondRanking:
@@ -250,99 +253,105 @@ def _measure_notes(
     unit: float,
     predictions: PredictionCounts,
     requested: Sequence[RequestedMeasure],
-    lost: Mapping[str, float],
+    clipped_rows: Mapping[str, float],
 ) -> tuple[ResultNote, ...]:
-    """Return the warnings on measures; lost: rows whose class had probability 0, by model."""
-    return (*clipped_note(lost, unit), *counting_notes(predictions), *caveat_notes(requested))
+    """Return the warnings on measures; clipped_rows: those whose class had probability 0."""
+    clipped_notes = clipped_note(clipped_rows, unit)
+    return (*clipped_notes, *counting_notes(predictions), *caveat_notes(requested))
 
 
-def _named_measures(predictions: PredictionCounts, text: str) -> list[str]:
+def _named_measures(predictions: PredictionCounts, name: str) -> list[str]:
     """Return the names in tables of the measures that a name requests."""
-    measures = parse_multiclass_measures((text,), predictions.order, ordered=predictions.ordered)
+    measures = parse_multiclass_measures((name,), predictions.order, ordered=predictions.ordered)
     return [measure.name for measure in measures if measure.by == "name"]
 
 
 def _measure(
     predictions: PredictionCounts,
-    labels: Mapping[str | None, ClassPatterns],
+    slices: Mapping[str | None, ClassPatterns],
     question: ReportQuestion,
     options: ReportOptions,
 ) -> ClassMeasures:
     """Return the measures of labels and of class probabilities."""
-    all_rows = labels[None]
+    all_rows = slices[None]
     settings = options.interval_settings
-    rows_by_model = _label_rows_by_model(labels, question.requested, settings)
+    rows_by_model = _label_rows_by_model(slices, question.requested, settings)
     digests = [all_rows.digest()]
     calibration_tests = list[Row]()
-    lost = dict[str, float]()
+    clipped_rows = dict[str, float]()
     scores_by_model = dict[str, Mapping[str | None, ClassScores]]()
-    for i, model in enumerate(predictions.models):
+    for model_index, model in enumerate(predictions.models):
         if model.kind != "classes":
             continue
-        scores = predictions.class_scores(i)
-        _add_probability_rows(rows_by_model, model.name, scores, question.requested, settings)
-        of_all_rows = scores[None]
-        digests.append(f"{model.name}{of_all_rows.digest()}")
-        lost[model.name] = clipped_weight(of_all_rows.truth, of_all_rows.p, of_all_rows.n).item()
-        calibration_tests += calibration_test_rows(
-            model.name, of_all_rows.most_probable(), options.level, options.seed
+        scores_by_slice = predictions.class_scores(model_index)
+        _add_probability_rows(
+            rows_by_model, model.name, scores_by_slice, question.requested, settings
         )
-        if len(labels) > 1:
-            scores_by_model[model.name] = scores
-    rows = _sort_measures(rows_by_model, labels, question.requested)
+        all_scores = scores_by_slice[None]
+        digests.append(f"{model.name}{all_scores.digest()}")
+        weight = clipped_weight(all_scores.truth, all_scores.p, all_scores.n)
+        clipped_rows[model.name] = weight.item()
+        calibration_tests += calibration_test_rows(
+            model.name, all_scores.most_probable(), options.level, options.seed
+        )
+        if len(slices) > 1:
+            scores_by_model[model.name] = scores_by_slice
+    rows = _sort_measures(rows_by_model, slices, question.requested)
     estimates = _paired_estimates(predictions, all_rows, question.compared, rows, options)
-    return ClassMeasures(rows, estimates, digests, calibration_tests, lost, scores_by_model)
+    return ClassMeasures(rows, estimates, digests, calibration_tests, clipped_rows, scores_by_model)
 
 
 RowsByModel = dict[tuple[str | None, str], list[Row]]  # by slice and model
 
 
 def _label_rows_by_model(
-    labels: Mapping[str | None, ClassPatterns],
+    slices: Mapping[str | None, ClassPatterns],
     measures: Sequence[RequestedMeasure],
     settings: IntervalSettings,
 ) -> RowsByModel:
     """Return the measures of the labels of all models, of all rows and of each slice."""
     rows_by_model: RowsByModel = {}
-    for label, patterns in labels.items():
-        for row in multiclass_label_rows(label, patterns, measures, settings):
-            rows_by_model.setdefault((label, row["model"]), []).append(row)
+    for slice_name, patterns in slices.items():
+        for row in multiclass_label_rows(slice_name, patterns, measures, settings):
+            rows_by_model.setdefault((slice_name, row["model"]), []).append(row)
     return rows_by_model
 
 
 def _add_probability_rows(
     rows_by_model: RowsByModel,
     model: str,
-    scores: Mapping[str | None, ClassScores],
+    scores_by_slice: Mapping[str | None, ClassScores],
     measures: Sequence[RequestedMeasure],
     settings: IntervalSettings,
 ) -> None:
     """Add the measures of the class probabilities of a model, of all rows and of each slice."""
-    for label, scores_of_slice in scores.items():
-        rows_by_model[label, model] += multiclass_probability_rows(
-            label, model, scores_of_slice, measures, settings
+    for slice_name, scores_of_slice in scores_by_slice.items():
+        rows_by_model[slice_name, model] += multiclass_probability_rows(
+            slice_name, model, scores_of_slice, measures, settings
         )
 
 
 def _sort_measures(
     rows_by_model: RowsByModel,
-    labels: Mapping[str | None, ClassPatterns],
+    slices: Mapping[str | None, ClassPatterns],
     measures: Sequence[RequestedMeasure],
 ) -> list[Row]:
     """Return the rows of all slices and models in the order of measures."""
-    order = {measure.name: position for position, measure in enumerate(measures)}
-    rows = list[Row]()
-    for label in labels:
-        for model in labels[None].models:
-            rows += sorted(rows_by_model[label, model], key=lambda row: order[row["measure"]])
-    return fill_optional_columns(rows)
+    positions = {measure.name: index for index, measure in enumerate(measures)}
+    sorted_rows = list[Row]()
+    for slice_name in slices:
+        for model in slices[None].models:
+            sorted_rows += sorted(
+                rows_by_model[slice_name, model], key=lambda row: positions[row["measure"]]
+            )
+    return fill_optional_columns(sorted_rows)
 
 
 def _paired_estimates(
     predictions: PredictionCounts,
     all_rows: ClassPatterns,
     measures: Sequence[RequestedMeasure],
-    rows: Sequence[Row],
+    measure_rows: Sequence[Row],
     options: ReportOptions,
 ) -> dict[str, PairedEstimates]:
     """Return paired estimates of models by each measure, by bootstrap where there is no other."""
@@ -351,15 +360,15 @@ def _paired_estimates(
         paired = None if takes_scores(measure) else class_label_estimates(all_rows, measure)
         if paired:
             estimates[measure.name] = paired
-    of_scores = {measure.name: measure for measure in measures if takes_scores(measure)}
+    score_measures = {measure.name: measure for measure in measures if takes_scores(measure)}
     if options.confidence is not None:
-        of_scores.setdefault(LOG_LOSS, RequestedMeasure(LOG_LOSS, CATALOG[LOG_LOSS], {}))
-    estimates |= probability_estimates(predictions, all_rows, [*of_scores.values()])
+        score_measures.setdefault(LOG_LOSS, RequestedMeasure(LOG_LOSS, CATALOG[LOG_LOSS], {}))
+    estimates |= probability_estimates(predictions, all_rows, [*score_measures.values()])
     if options.reference is not None:
         estimates |= class_bootstrap_estimates(
             predictions,
             measures,
-            comparisons.observed_values(rows),
+            comparisons.observed_values(measure_rows),
             all_rows,
             options.reference,
             options.interval_settings,
@@ -376,90 +385,92 @@ def _compare(
     options: ReportOptions,
 ) -> comparisons.ModelComparisons:
     """Return the comparisons of models, and of the rows that they predict differently."""
-    paired = [
+    paired_estimates = [
         measured.estimates[measure.name]
         for measure in question.compared
         if measure.name in measured.estimates
     ]
-    compared = comparisons.compare_models(
-        paired,
+    comparison = comparisons.compare_models(
+        paired_estimates,
         comparisons.observed_values(measured.rows),
         float(from_units(all_rows.n.sum(), all_rows.unit)),
         settings,
     )
-    if options.reference is None or not paired:
-        return compared
-    names = partial(_named_measures, predictions)
-    of_rows = comparisons.compare_rows(all_rows, predictions, compared.rows, (), options, names)
-    return replace(compared, tables={**compared.tables, **of_rows})
+    if options.reference is None or not paired_estimates:
+        return comparison
+    measure_names = partial(_named_measures, predictions)
+    row_tables = comparisons.compare_rows(
+        all_rows, predictions, comparison.rows, (), options, measure_names
+    )
+    return replace(comparison, tables={**comparison.tables, **row_tables})
 
 
 def _model_table(
-    measures: Sequence[Row], best_set: BestSet | None, predictions: PredictionCounts
+    measure_rows: Sequence[Row], best_set: BestSet | None, predictions: PredictionCounts
 ) -> list[Row]:
     """Return the rows of the first screen."""
-    has_areas = any(row["measure"] == "roc_auc" for row in measures)
-    of_probabilities = OF_PROBABILITIES if has_areas else ()
-    of_order = OF_ORDER if predictions.ordered else ()
-    lowest = lowest_recall_cells(measures)
+    has_areas = any(row["measure"] == "roc_auc" for row in measure_rows)
+    probability_measures = OF_PROBABILITIES if has_areas else ()
+    order_measures = OF_ORDER if predictions.ordered else ()
+    lowest_recalls = lowest_recall_cells(measure_rows)
     return model_rows(
-        measures,
-        (*of_probabilities, *OF_LABELS, *of_order),
+        measure_rows,
+        (*probability_measures, *OF_LABELS, *order_measures),
         best_set,
-        lambda label, model: lowest.get((label, model), UNKNOWN),
+        lambda slice_name, model: lowest_recalls.get((slice_name, model), UNKNOWN),
     )
 
 
-def _confusion_table(labels: Mapping[str | None, ClassPatterns]) -> list[Row]:
+def _confusion_table(slices: Mapping[str | None, ClassPatterns]) -> list[Row]:
     """Return the cells of the confusion matrices of all rows and of each slice."""
     return [
         row
-        for label, patterns in labels.items()
+        for slice_name, patterns in slices.items()
         for row in confusion_rows(
-            label, patterns.models, patterns.classes, patterns.tables, patterns.unit
+            slice_name, patterns.models, patterns.classes, patterns.tables, patterns.unit
         )
     ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassComplements:
-    """Measures of the rows outside slices; spans: some cluster has rows in several slices."""
+    """Measures of the rows outside slices; spans_slices: some cluster is in several slices."""
 
-    labels: Mapping[str | None, ClassPatterns]
-    scores: Mapping[str, Mapping[str | None, ClassScores]]
+    slices: Mapping[str | None, ClassPatterns]
+    scores_by_model: Mapping[str, Mapping[str | None, ClassScores]]
     measures: Sequence[RequestedMeasure]
     settings: IntervalSettings
-    spans: bool
+    spans_slices: bool
 
     def measure(
-        self, models: Collection[str], labels: Iterable[str], excluded: Sequence[str]
+        self, models: Collection[str], slice_names: Iterable[str], excluded: Sequence[str]
     ) -> dict[slice_tests.Key, slice_tests.Complement]:
         """Measure the rows outside each slice and outside the `excluded` slices."""
         rows = list[Row]()
-        for label in labels:
-            names = (label, *excluded)
-            rows_inside = reduce(add, [self.labels[name] for name in names])
-            rows_outside = subtract_part(self.labels[None], rows_inside, "truth", "votes")
-            rows += multiclass_label_rows(label, rows_outside, self.measures, self.settings)
-            for model, scores in self.scores.items():
+        for slice_name in slice_names:
+            names_inside = (slice_name, *excluded)
+            rows_inside = reduce(add, [self.slices[name] for name in names_inside])
+            rows_outside = subtract_part(self.slices[None], rows_inside, "truth", "votes")
+            rows += multiclass_label_rows(slice_name, rows_outside, self.measures, self.settings)
+            for model, scores in self.scores_by_model.items():
                 if model in models:
-                    scores_inside = reduce(add, [scores[name] for name in names])
+                    scores_inside = reduce(add, [scores[name] for name in names_inside])
                     scores_outside = subtract_part(scores[None], scores_inside, "truth", "p")
                     rows += multiclass_probability_rows(
-                        label, model, scores_outside, self.measures, self.settings
+                        slice_name, model, scores_outside, self.measures, self.settings
                     )
         # the worst case of correlation where clusters are in several slices
-        rho = -1.0 if self.spans else 0.0
+        rho = -1.0 if self.spans_slices else 0.0
         return {
             key: replace(complement, rho=rho)
             for key, complement in slice_tests.complement_estimates(rows, {})
         }
 
     def retest(
-        self, model: str, labels: Sequence[str], excluded: Sequence[str]
+        self, model: str, slice_names: Sequence[str], excluded: Sequence[str]
     ) -> dict[slice_tests.Key, slice_tests.Complement]:
         """Measure one model in the rows outside each slice and outside the `excluded` slices."""
-        return self.measure([model], labels, excluded)
+        return self.measure([model], slice_names, excluded)
 
 
 def _with_recall(measures: Sequence[RequestedMeasure]) -> list[RequestedMeasure]:
@@ -472,7 +483,7 @@ def _with_recall(measures: Sequence[RequestedMeasure]) -> list[RequestedMeasure]
 
 def _test_slices(
     sample: Sample,
-    labels: Mapping[str | None, ClassPatterns],
+    slices: Mapping[str | None, ClassPatterns],
     question: ReportQuestion,
     measured: ClassMeasures,
     tested_models: SliceModels,
@@ -480,63 +491,66 @@ def _test_slices(
     options: ReportOptions,
 ) -> slice_tests.SlicesTested:
     """Return the tests of each slice against the other rows, and of models inside slices."""
-    all_rows = labels[None]
+    all_rows = slices[None]
     sizes = {
-        label: slice_sizes.multiclass_slice_sizes(
+        slice_name: slice_sizes.multiclass_slice_sizes(
             all_rows, patterns, subtract_part(all_rows, patterns, "truth", "votes")
         )
-        for label, patterns in labels.items()
-        if label is not None
+        for slice_name, patterns in slices.items()
+        if slice_name is not None
     }
     if not sizes:
         return slice_tests.SlicesTested()
     measures = slice_tests.slice_test_measures(question.requested, several=True)
     recalls = slice_tests.class_recalls(sizes)
     complements = ClassComplements(
-        labels,
+        slices,
         measured.scores,
         _with_recall(measures),
         slice_tests.use_default_intervals(options.interval_settings),
-        spans=any(size.spans for size, _ in sizes.values()),
+        spans_slices=any(size.spans for size, _ in sizes.values()),
     )
-    tests = slice_tests.SliceEstimates(
+    slice_estimates = slice_tests.SliceEstimates(
         slice_tests.slice_values(measured.rows),
         [*measures, *recalls],
         sizes,
         options.confidence,
         sample.facets,
     )
-    tested = tests.tested(
+    slices_tested = slice_estimates.tested(
         tested_models, complements.measure(all_rows.models, sizes, ()), complements.retest, {}
     )
     estimates_inside = comparisons.slice_label_estimates(
-        labels, question.compared, question.lead, options, class_label_estimates
+        slices, question.compared, question.lead, options, class_label_estimates
     )
-    reference_rows = tests.reference_rows(measured.estimates, estimates_inside, settings)
-    return replace(tested, comparisons=[*tested.comparisons, *reference_rows])
+    reference_rows = slice_estimates.reference_rows(measured.estimates, estimates_inside, settings)
+    return replace(slices_tested, comparisons=[*slices_tested.comparisons, *reference_rows])
 
 
 def _baseline_table(
-    all_rows: ClassPatterns, question: ReportQuestion, rows: Sequence[Row], options: ReportOptions
+    all_rows: ClassPatterns,
+    question: ReportQuestion,
+    measure_rows: Sequence[Row],
+    options: ReportOptions,
 ) -> list[Row]:
     """Return the rows of baselines in the order of measures, if these are requested."""
     if not options.dummies:
         return []
     measures = measures_with_baselines(question.requested)
     order = [measure.name for measure in measures]
-    observed = comparisons.observed_values(rows)
+    observed = comparisons.observed_values(measure_rows)
     baselines = class_baselines(all_rows, measures, observed, options.seed)
     return sorted(baselines, key=lambda row: order.index(row["measure"]))
 
 
 def _class_order_answers(predictions: PredictionCounts) -> list[Answer]:
     """Return the hint on ordered classes, if labels are numbered or graded."""
-    of_labels = all(model.kind != "classes" for model in predictions.models)
-    numbered = guess_class_order(predictions.order)
-    if predictions.ordered or not of_labels or numbered is None:
+    has_labels_only = all(model.kind != "classes" for model in predictions.models)
+    ordered_names = guess_class_order(predictions.order)
+    if predictions.ordered or not has_labels_only or ordered_names is None:
         return []
-    flags = " ".join(format_option("--classes", name, bare=True) for name in numbered)
-    text = f"If {numbered[0]} to {numbered[-1]} are ordered, add {flags} "
+    flags = " ".join(format_option("--classes", name, bare=True) for name in ordered_names)
+    text = f"If {ordered_names[0]} to {ordered_names[-1]} are ordered, add {flags} "
     text += "to compare models by quadratic kappa."
     return [Answer("unordered-classes", text)]
 
@@ -549,8 +563,8 @@ def _refuse_two_class_options(predictions: PredictionCounts, options: ReportOpti
         "--abstain": options.abstain,
         "--prevalence": options.prevalence,
     }
-    for flag, set_to in flags.items():
-        if set_to:
+    for flag, option_value in flags.items():
+        if option_value:
             message = f"{OPTION}{flag}{END} needs a positive class, but none is named"
             hint = f"add {OPTION}--positive CLASS{END} to evaluate one class against the rest"
             raise UsageError.new(message, "positive-needed", hint=hint)
@@ -558,27 +572,27 @@ def _refuse_two_class_options(predictions: PredictionCounts, options: ReportOpti
 
 def _lead_measure(patterns: ClassPatterns, predictions: PredictionCounts) -> str:
     """Return accuracy with an empty class, else Hand and Till's AUC, kappa or balanced accuracy."""
-    scored = all(model.kind == "classes" for model in predictions.models)
-    absent = not patterns.tables[0].sum(axis=1).all()
-    if absent or scored:
-        return "accuracy" if absent else "roc_auc"
+    is_scored = all(model.kind == "classes" for model in predictions.models)
+    has_absent_class = not patterns.tables[0].sum(axis=1).all()
+    if has_absent_class or is_scored:
+        return "accuracy" if has_absent_class else "roc_auc"
     return "kappa_quadratic" if predictions.ordered else "balanced_accuracy"
 
 
 def _class_notes(patterns: ClassPatterns) -> Iterator[ResultNote]:
     """Yield warnings on classes without rows or with few rows."""
-    rows = class_sizes(patterns, len(patterns.classes))
+    class_rows = class_sizes(patterns, len(patterns.classes))
     for code, is_noted, message in (
-        ("class-absent", rows == 0, "truth has no row of {}: balanced accuracy is undefined"),
+        ("class-absent", class_rows == 0, "truth has no row of {}: balanced accuracy is undefined"),
         (
             "small-class",
-            (rows > 0) & (rows < RARE),
+            (class_rows > 0) & (class_rows < RARE),
             f"fewer than {RARE} rows of {{}}: estimates for it are imprecise",
         ),
     ):
-        flags = zip(patterns.classes, is_noted.tolist(), strict=True)
-        if names := [name for name, flag in flags if flag]:
-            listing = ", ".join(f"'{printable(name)}'" for name in names[:MAX_LISTED])
-            further = len(names) - MAX_LISTED
-            listing += f" and {further:,} more" if further > 0 else ""
-            yield ResultNote(code, message.format(listing))
+        names_and_flags = zip(patterns.classes, is_noted.tolist(), strict=True)
+        if noted_names := [name for name, flag in names_and_flags if flag]:
+            listed_text = ", ".join(f"'{printable(name)}'" for name in noted_names[:MAX_LISTED])
+            unlisted_count = len(noted_names) - MAX_LISTED
+            listed_text += f" and {unlisted_count:,} more" if unlisted_count > 0 else ""
+            yield ResultNote(code, message.format(listed_text))

@@ -22,10 +22,14 @@ METHODS = ("mars", "phidelta", "tune-jpt", "mlcps")
 
 
 def numbers_by_measure(
-    numbers: Mapping[str, float], names_of: Callable[[str], Iterable[str]]
+    numbers: Mapping[str, float], table_names_of: Callable[[str], Iterable[str]]
 ) -> dict[str, float]:
-    """Return numbers by names of measures in tables; names_of: those of a text."""
-    return {name: number for text, number in numbers.items() for name in names_of(text)}
+    """Return numbers by names of measures in tables; table_names_of: those of an option's text."""
+    return {
+        table_name: number
+        for option_text, number in numbers.items()
+        for table_name in table_names_of(option_text)
+    }
 
 
 def _accept_thresholds(flag: str, value: object) -> int | Literal["all"] | tuple[float, ...]:
@@ -38,19 +42,19 @@ def _accept_thresholds(flag: str, value: object) -> int | Literal["all"] | tuple
         if value < 1:
             raise bad_option(f"{OPTION}{flag}{END} {value} is not a whole number of at least 1")
         return value
-    cuts = tuple(to_float(flag, cut) for cut in as_list(value))
-    if not cuts:
+    thresholds = tuple(to_float(flag, threshold) for threshold in as_list(value))
+    if not thresholds:
         raise bad_option(f"{OPTION}{flag}{END} lists no threshold")
-    return cuts
+    return thresholds
 
 
 def _accept_methods(flag: str, value: object) -> tuple[str, ...]:
     """Return the requested other commands in a fixed order; UsageError if unknown."""
-    requested = {str(name).replace("_", "-") for name in as_list(value)}
-    if unknown := sorted(requested - {*METHODS, "all"}):
-        hint = suggestion(unknown[0], METHODS) or f"one of {', '.join(METHODS)}, or all"
-        raise bad_option(f"{OPTION}{flag}{END} '{unknown[0]}' is not another command", hint)
-    return tuple(name for name in METHODS if name in requested or "all" in requested)
+    requested_names = {str(name).replace("_", "-") for name in as_list(value)}
+    if unknown_names := sorted(requested_names - {*METHODS, "all"}):
+        hint = suggestion(unknown_names[0], METHODS) or f"one of {', '.join(METHODS)}, or all"
+        raise bad_option(f"{OPTION}{flag}{END} '{unknown_names[0]}' is not another command", hint)
+    return tuple(name for name in METHODS if name in requested_names or "all" in requested_names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -26,28 +26,28 @@ def name_prevalences(
     if not options.populations:
         yield from answers
         return
-    totals = sample.slices[None]
-    share = float((totals.display_units("positives") / totals.rows)[0])
-    of_rows = f"At the prevalence of these rows ({format_share(share)})"
-    population = options.single_population
+    confusions = sample.slices[None]
+    prevalence = float((confusions.display_units("positives") / confusions.rows)[0])
+    rows_phrase = f"At the prevalence of these rows ({format_share(prevalence)})"
+    target_population = options.single_population
     for answer in answers:
-        measure = str(answer.measure).partition(":")[0]
-        depends = measure in CATALOG and not CATALOG[measure].invariant
-        if answer.code in AT_ITS_PREVALENCE or not depends:
+        measure_id = str(answer.measure).partition(":")[0]
+        depends_on_prevalence = measure_id in CATALOG and not CATALOG[measure_id].invariant
+        if answer.code in AT_ITS_PREVALENCE or not depends_on_prevalence:
             yield answer
             continue
-        phrase = of_rows
-        if answer.code in CURVE_CODES and population is not None:
-            phrase = prevalence_phrase(population_cells("target", population))
-        text = _begin_with(phrase, answer.text)
-        yield replace(answer, text=text, brief=_begin_with(phrase, answer.brief))
+        prevalence_clause = rows_phrase
+        if answer.code in CURVE_CODES and target_population is not None:
+            prevalence_clause = prevalence_phrase(population_cells("target", target_population))
+        text = _begin_with(prevalence_clause, answer.text)
+        yield replace(answer, text=text, brief=_begin_with(prevalence_clause, answer.brief))
 
 
-def _begin_with(phrase: str, text: str) -> str:
-    """Return a text that begins with a phrase; empty if the text is."""
+def _begin_with(opening: str, text: str) -> str:
+    """Return a text that begins with an opening clause; empty if the text is."""
     if text.startswith(OPENINGS):
         text = f"{text[0].lower()}{text[1:]}"
-    return f"{phrase}, {text}" if text else ""
+    return f"{opening}, {text}" if text else ""
 
 
 def sample_size(sample: Sample) -> float:
@@ -58,8 +58,8 @@ def sample_size(sample: Sample) -> float:
         return patterns.clusters.size
     if counts.fractional or sample.roles.sampling_weights:
         return float(sum(file.rows for file in sample.files))
-    totals = counts.display_units("positives") + counts.display_units("negatives")
-    return float(totals.max())
+    row_counts = counts.display_units("positives") + counts.display_units("negatives")
+    return float(row_counts.max())
 
 
 def restrict_answers(
@@ -70,8 +70,8 @@ def restrict_answers(
     What follows from a chosen threshold says its net benefit, instead of the curve. shortened:
     without the corrected value, so that a sentence on slices has room.
     """
-    has_others = options.uses_thresholds or options.populations or shortened
-    left_out = ["corrected"] if has_others else []
+    is_restricted = options.uses_thresholds or options.populations or shortened
+    excluded_codes = ["corrected"] if is_restricted else []
     # with a threshold, only that the model is miscalibrated
-    left_out += (*CURVE_CODES, CALIBRATION_CODE) if options.best_threshold else ()
-    return [answer for answer in answers if answer.code not in left_out]
+    excluded_codes += (*CURVE_CODES, CALIBRATION_CODE) if options.best_threshold else ()
+    return [answer for answer in answers if answer.code not in excluded_codes]

@@ -18,18 +18,18 @@ MOST_AT_HAND = 2**16  # rows times classes whose recalibration takes a third of 
 
 
 def recalibration_advice(
-    sample: Sample, tests: Sequence[Row], model: str, level: float, seed: int
+    sample: Sample, calibration_tests: Sequence[Row], model: str, level: float, seed: int
 ) -> list[Answer]:
     """Return the sentence on recalibrating a model, if the tests call it miscalibrated.
 
     tests: rows of the table of calibration tests, with their verdicts.
     """
-    verdicts = {row.get("verdict") for row in tests if row["model"] == model}
+    verdicts = {row.get("verdict") for row in calibration_tests if row["model"] == model}
     predictions = sample.predictions
     is_miscalibrated = bool(verdicts & {"miscalibrated", "slightly miscalibrated"})
     if not is_miscalibrated or predictions is None or predictions.min_cell:
         return []
-    position = [columns.name for columns in predictions.models].index(model)
+    model_index = [model_columns.name for model_columns in predictions.models].index(model)
     settings = RecalibrationSettings(level=level, seed=seed, methods=("auto",))
     if predictions.multiclass:
         if predictions.size * len(predictions.order) > MOST_AT_HAND:
@@ -38,10 +38,10 @@ def recalibration_advice(
             return [Answer(ADVICE_CODE, text, (model,))]
         from clfeval.methods.recalibration.class_recalibration import recalibrate_classes
 
-        scores = predictions.class_scores(position)[None]
+        scores = predictions.class_scores(model_index)[None]
         text = _advice_text(recalibrate_classes(model, scores, settings), level)
     else:
-        counts = predictions.scores(position)[None].probabilities
+        counts = predictions.scores(model_index)[None].probabilities
         text = _advice_text(recalibrate_model(model, counts, settings), level)
     return [Answer(ADVICE_CODE, text, (model,))] if text else []
 
@@ -50,13 +50,14 @@ def _advice_text(recalibration: ModelRecalibration, level: float) -> str:
     """Return whether recalibration helps on new rows, and the command; empty without a gain."""
     gain = recalibration.gain
     command = f"{COMMAND}clfeval recalibrate{END}"
-    name = quote_if_ambiguous(recalibration.model)
+    model_name = quote_if_ambiguous(recalibration.model)
     if gain is None:
         return ""
-    title = loss_title(recalibration.loss)
+    loss_name = loss_title(recalibration.loss)
     if gain.verdict == "helps":
-        lowered = with_interval(gain.value, gain.low, gain.high, level)
-        text = f"Recalibrate {name} by {calibrator_formula(recalibration.calibrator)}: it lowers "
-        return f"{text}the {title} of new rows by {lowered} ({command})."
-    text = f"Whether recalibrating {name} lowers the {title} of new rows is undecided (by up to "
-    return f"{text}{format_number(gain.high)}; {command})."
+        gain_text = with_interval(gain.value, gain.low, gain.high, level)
+        formula = calibrator_formula(recalibration.calibrator)
+        text = f"Recalibrate {model_name} by {formula}: it lowers the {loss_name} of new rows "
+        return f"{text}by {gain_text} ({command})."
+    text = f"Whether recalibrating {model_name} lowers the {loss_name} of new rows is undecided "
+    return f"{text}(by up to {format_number(gain.high)}; {command})."

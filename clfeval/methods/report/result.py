@@ -151,48 +151,48 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     _refuse_unanswerable(sample, options)
     question = _question(sample, options)
     measured = _measure(sample, question, options)
-    compared = _compare(sample, question, measured, options)
-    models = _first_screen(sample, measured.of_all_rows, compared)
+    comparison = _compare(sample, question, measured, options)
+    model_rows = _first_screen(sample, measured.of_all_rows, comparison)
     ranking = ModelRanking(
-        models,
+        model_rows,
         question.lead,
-        compared.best_set,
+        comparison.best_set,
         confidence_level(sample.patterns, options.confidence),
         reference=options.reference,
         sample_size=sample_size(sample),
     )
-    slices = _test_slices(
+    slices_tested = _test_slices(
         sample, question, measured, choose_tested_models(ranking, sample.roles.model), options
     )
-    comparison_rows = [*compared.rows, *slices.comparisons]
-    tables = _own_tables(sample, question, measured, models, options)
-    tables.update(slices.tables)
-    optional = {
-        "at_prevalence": _prevalence_rows(sample, tables, models, options),
+    comparison_rows = [*comparison.rows, *slices_tested.comparisons]
+    tables = _own_tables(sample, question, measured, model_rows, options)
+    tables.update(slices_tested.tables)
+    optional_tables = {
+        "at_prevalence": _prevalence_rows(sample, tables, model_rows, options),
         "comparisons": comparison_rows,
     }
-    tables |= {name: rows for name, rows in optional.items() if rows}
+    tables |= {name: rows for name, rows in optional_tables.items() if rows}
     unpredicted = UnpredictedClasses.from_labels(sample)
-    comparison_sentences = _comparison_sentences(sample, compared, comparison_rows, tables, options)
+    sentences = _comparison_sentences(sample, comparison, comparison_rows, tables, options)
     answer = two_class_answer(
         sample,
-        [*comparison_sentences, *slices.sentences],
+        [*sentences, *slices_tested.sentences],
         _leader_answers(sample, question, measured, ranking, tables, options),
         unpredicted.answers(ranking.named_models),
         tables,
         options,
     )
-    weighed = sample.slices[None].fractional
+    is_weighted = sample.slices[None].fractional
     return Document(
-        **provenance.report_provenance(sample, options, measured.digests, weighed=weighed),
+        **provenance.report_provenance(sample, options, measured.digests, weighed=is_weighted),
         summary=_summary(sample),
         tables={
             "models": RowsBySlice(
-                with_well_calibrated(models, tables.get("calibration_tests", ())),
+                with_well_calibrated(model_rows, tables.get("calibration_tests", ())),
                 partial(_slice_model_rows, sample, measured),
             ),
             **tables,
-            **compared.tables,
+            **comparison.tables,
             "confusion": two_class_confusion_rows(sample),
         },
         answer=answer,
@@ -200,7 +200,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             *sample_notes(sample),
             *unpredicted.notes(answer),
             *measure_notes(sample, question, measured.of_all_rows, options),
-            *contradiction_notes(sample, question.requested, measured.scores.lost, models),
+            *contradiction_notes(sample, question.requested, measured.scores.lost, model_rows),
             *_threshold_notes(sample, options),
             *net_benefit_notes(sample, question, options),
         ),
@@ -218,7 +218,7 @@ def _threshold_notes(sample: Sample, options: ReportOptions) -> list[ResultNote]
 
 def _comparison_sentences(
     sample: Sample,
-    compared: TwoClassComparisons,
+    comparison: TwoClassComparisons,
     comparison_rows: Sequence[Row],
     tables: Mapping[str, Rows],
     options: ReportOptions,
@@ -226,11 +226,11 @@ def _comparison_sentences(
     """Return the sentences on the reference, that at its specificity first."""
     sentences = comparison_answers(
         comparison_rows,
-        compared.lead,
+        comparison.lead,
         options,
         _measure_table_names,
         _make_operating_point(sample),
-        by_labels=compared.by_labels,
+        by_labels=comparison.by_labels,
     )
     return put_same_specificity_first(
         [*sentences], tables.get(TABLE, ()), options.reference, options.level
@@ -246,7 +246,7 @@ def _refuse_unanswerable(sample: Sample, options: ReportOptions) -> None:
         "--reference": options.reference,
     }
     if smallest_count(sample):
-        for flag in [flag for flag, value in flags.items() if value]:
+        for flag in [flag for flag, option_value in flags.items() if option_value]:
             message = f"{OPTION}{flag}{END} needs all counts, but small ones are hidden"
             hint = f"leave it out, or count the tables without {OPTION}--min-cell{END}"
             raise UsageError.new(message, "needs-predictions", hint=hint)
@@ -270,15 +270,15 @@ def _refuse_unanswerable(sample: Sample, options: ReportOptions) -> None:
 def _question(sample: Sample, options: ReportOptions) -> ReportQuestion:
     """Return the requested measures, those that compare models, and the leading one."""
     predictions = sample.predictions
-    names = ("default", *options.measure, *options.compared)
-    requested = set_row_units(parse_measures(names), predictions)
-    lead = leading_measure(sample)
-    compared = [
+    measure_names = ("default", *options.measure, *options.compared)
+    requested = set_row_units(parse_measures(measure_names), predictions)
+    lead_measure = leading_measure(sample)
+    compared_measures = [
         measure
-        for measure in comparisons.compared_measures(requested, lead, options)
+        for measure in comparisons.compared_measures(requested, lead_measure, options)
         if not takes_scores(measure) or predictions is None or predictions.compares_scores
     ]
-    return ReportQuestion(requested, compared, lead)
+    return ReportQuestion(requested, compared_measures, lead_measure)
 
 
 def _thresholdless(sample: Sample) -> Collection[str]:
@@ -290,8 +290,8 @@ def _measure(sample: Sample, question: ReportQuestion, options: ReportOptions) -
     """Return the measures of labels and of scores."""
     patterns, predictions = sample.patterns.get(None), sample.predictions
     requested = question.requested
-    rows = label_measure_rows(sample, requested, options.interval_settings)
-    rows += unscored_model_rows(sample, requested)
+    measure_rows = label_measure_rows(sample, requested, options.interval_settings)
+    measure_rows += unscored_model_rows(sample, requested)
     digests = [sample.slices[None].digest()]
     estimates = _label_estimates(patterns, question.compared, _thresholdless(sample))
     scores = ScoreResults()
@@ -300,18 +300,18 @@ def _measure(sample: Sample, question: ReportQuestion, options: ReportOptions) -
             requested, question.compared, question.lead, options
         )
         scores = compute_score_results(sample, predictions, score_question, options)
-        rows += scores.measures
+        measure_rows += scores.measures
         estimates |= scores.estimates
         digests += scores.digests
-    tested_rows = sort_measure_rows(rows, sample, requested)
+    tested_rows = sort_measure_rows(measure_rows, sample, requested)
 
-    def rows_of_slices() -> list[Row]:
+    def list_slice_rows() -> list[Row]:
         untested_rows, _ = scores.untested()
-        return _of_slices(sort_measure_rows([*rows, *untested_rows], sample, requested))
+        return _of_slices(sort_measure_rows([*measure_rows, *untested_rows], sample, requested))
 
-    table = RowsBySlice(whole_table_rows(tested_rows), rows_of_slices)
+    measure_table = RowsBySlice(whole_table_rows(tested_rows), list_slice_rows)
     equal_models = [*scores.equal_models, *_equal_labels(patterns, scores.lost)]
-    return SampleMeasures(tested_rows, table, estimates, scores, equal_models, digests)
+    return SampleMeasures(tested_rows, measure_table, estimates, scores, equal_models, digests)
 
 
 def _label_estimates(
@@ -322,9 +322,9 @@ def _label_estimates(
     for measure in measures:
         if patterns is None or takes_scores(measure):
             continue
-        paired = label_estimates(patterns, measure, excluded)
-        if paired is not None:
-            estimates[measure.name] = paired
+        measure_estimates = label_estimates(patterns, measure, excluded)
+        if measure_estimates is not None:
+            estimates[measure.name] = measure_estimates
     return estimates
 
 
@@ -334,9 +334,9 @@ def _equal_labels(
     """Return the groups of models without scores whose labels are equal."""
     if patterns is None:
         return []
-    votes = zip(patterns.models, patterns.votes.T, strict=True)
+    models_and_votes = zip(patterns.models, patterns.votes.T, strict=True)
     return identical_columns(
-        {model: labels for model, labels in votes if model not in scored_models}
+        {model: votes for model, votes in models_and_votes if model not in scored_models}
     )
 
 
@@ -357,35 +357,35 @@ def _compare(
     estimates = dict(measured.estimates)
     if thresholds_differ(sample):
         estimates.pop(NET_BENEFIT, None)
-    lead = question.lead
+    lead_measure = question.lead
     if _scores_are_stored(sample, measured.scores):
-        lead = LEAD_OF_LABELS
-    scored = estimates[question.lead].models if question.lead in estimates else models
-    by_labels = reference in models and reference not in scored
+        lead_measure = LEAD_OF_LABELS
+    scored_models = estimates[question.lead].models if question.lead in estimates else models
+    by_labels = reference in models and reference not in scored_models
     if by_labels:
-        lead = LEAD_OF_LABELS
+        lead_measure = LEAD_OF_LABELS
         estimates |= net_benefit_estimates(sample)
     paired = [estimates[measure.name] for measure in question.compared if measure.name in estimates]
-    compared = comparisons.compare_models(
+    model_comparisons = comparisons.compare_models(
         paired,
         comparisons.observed_values(measured.rows),
         None if patterns is None else float(from_units(patterns.n.sum(), patterns.unit)),
         comparisons.ComparisonSettings.from_options(options, _measure_table_names),
     )
-    tables = dict(compared.tables)
+    tables = dict(model_comparisons.tables)
     if reference is not None and patterns is not None and predictions is not None and paired:
         tables |= comparisons.compare_rows(
             patterns,
             predictions,
-            compared.rows,
+            model_comparisons.rows,
             _thresholdless(sample),
             options,
             _measure_table_names,
         )
     rows = comparisons.with_bounds(tables.pop("comparisons", []), estimates)
-    best_set = compared.best_sets.get(question.lead)
+    best_set = model_comparisons.best_sets.get(question.lead)
     net_benefit = _net_benefit_of_labels(estimates) if by_labels else {}
-    return TwoClassComparisons(lead, by_labels, best_set, rows, tables, net_benefit)
+    return TwoClassComparisons(lead_measure, by_labels, best_set, rows, tables, net_benefit)
 
 
 def _net_benefit_of_labels(estimates: Mapping[str, PairedEstimates]) -> dict[str, float]:
@@ -397,16 +397,16 @@ def _net_benefit_of_labels(estimates: Mapping[str, PairedEstimates]) -> dict[str
 
 
 def _first_screen(
-    sample: Sample, measures: Sequence[Row], compared: TwoClassComparisons
+    sample: Sample, measure_rows: Sequence[Row], comparison: TwoClassComparisons
 ) -> list[Row]:
     """Return the rows of models, with net benefits of labels where the reference has those."""
-    rows = two_class_model_rows(sample, measures, compared.best_set)
-    if not compared.net_benefit:
+    rows = two_class_model_rows(sample, measure_rows, comparison.best_set)
+    if not comparison.net_benefit:
         return rows
     return [
         row
         if as_estimate(row[NET_BENEFIT]).value is not None
-        else as_row({**row, NET_BENEFIT: Estimate(compared.net_benefit.get(row["model"]))})
+        else as_row({**row, NET_BENEFIT: Estimate(comparison.net_benefit.get(row["model"]))})
         for row in rows
     ]
 
@@ -415,7 +415,7 @@ def _own_tables(
     sample: Sample,
     question: ReportQuestion,
     measured: SampleMeasures,
-    models: Sequence[Row],
+    model_rows: Sequence[Row],
     options: ReportOptions,
 ) -> dict[str, Rows]:
     """Return the tables of measures, of scores, and of baselines if these are requested.
@@ -425,7 +425,7 @@ def _own_tables(
     tables: dict[str, Rows] = {"measures": measured.table, **measured.scores.tables}
     if "calibration_tests" in tables:
         tables["calibration_tests"] = with_calibration_verdicts(
-            tables["calibration_tests"], models, options.confidence
+            tables["calibration_tests"], model_rows, options.confidence
         )
     if options.dummies:
         tables["baselines"] = two_class_baselines(
@@ -447,26 +447,26 @@ def _test_slices(
     """Return the tests of each slice against the other rows, and of models inside slices."""
     if len(sample.slices) == 1:
         return SlicesTested()
-    hidden = smallest_count(sample) > 0
+    has_hidden_counts = smallest_count(sample) > 0
     measures = slice_test_measures(question.requested)
     complements = slice_complements(sample)
-    rest: dict[Key, Complement] = {}
+    outside_measures: dict[Key, Complement] = {}
     # bounds of the rows inside and outside a slice add up: hidden counts are not compared
-    if not hidden:
-        labels = label_complement_estimates(
+    if not has_hidden_counts:
+        label_measures = label_complement_estimates(
             sample, complements, measures, options.interval_settings
         )
-        rest = {**measured.scores.complements, **dict(labels)}
-    tests = SliceEstimates(
+        outside_measures = {**measured.scores.complements, **dict(label_measures)}
+    slice_estimates = SliceEstimates(
         slice_values(measured.rows),
         measures,
         slice_sizes(sample, complements),
         options.confidence,
         sample.facets,
     )
-    tested = tests.tested(
+    slices_tested = slice_estimates.tested(
         tested_models,
-        rest,
+        outside_measures,
         partial(
             measure_complements, sample, measures, options.interval_settings, measured.scores.retest
         ),
@@ -481,19 +481,23 @@ def _test_slices(
     )
     estimates_inside = {**label_estimates_inside, **measured.scores.in_slices}
     settings = comparisons.ComparisonSettings.from_options(options, _measure_table_names)
-    reference_rows = tests.reference_rows(measured.estimates, estimates_inside, settings)
-    tables = {name: rows for name, rows in tested.tables.items() if name == "slices" or not hidden}
-    sentences = [*tested.sentences]
+    reference_rows = slice_estimates.reference_rows(measured.estimates, estimates_inside, settings)
+    tables = {
+        name: rows
+        for name, rows in slices_tested.tables.items()
+        if name == "slices" or not has_hidden_counts
+    }
+    sentences = [*slices_tested.sentences]
     # no cluster is in two groups
-    if not any(size.spans for size, _ in tests.sizes.values()):
-        groups = heterogeneity_rows(measured.rows, sample.facets, options.confidence)
-        tables |= {"heterogeneity": groups} if groups else {}
-        sentences += heterogeneity_answer(groups, tested_models.names, options.level)
-    return SlicesTested(tables, [*tested.comparisons, *reference_rows], sentences)
+    if not any(size.spans for size, _ in slice_estimates.sizes.values()):
+        heterogeneity = heterogeneity_rows(measured.rows, sample.facets, options.confidence)
+        tables |= {"heterogeneity": heterogeneity} if heterogeneity else {}
+        sentences += heterogeneity_answer(heterogeneity, tested_models.names, options.level)
+    return SlicesTested(tables, [*slices_tested.comparisons, *reference_rows], sentences)
 
 
 def _prevalence_rows(
-    sample: Sample, tables: Mapping[str, Rows], models: Sequence[Row], options: ReportOptions
+    sample: Sample, tables: Mapping[str, Rows], model_rows: Sequence[Row], options: ReportOptions
 ) -> Sequence[Row]:
     """Return the rows of predictive values at each prevalence, the requested ones first."""
     rows = tables.get("at_prevalence", ())
@@ -501,10 +505,10 @@ def _prevalence_rows(
         return rows
     from clfeval.methods.report.thresholds import prevalence_table
 
-    thresholds_of_rules = {(row["model"], row["threshold"]) for row in rows}
-    in_force = prevalence_table(sample, options, models)
+    rule_thresholds = {(row["model"], row["threshold"]) for row in rows}
+    rows_in_force = prevalence_table(sample, options, model_rows)
     return [
-        *(row for row in in_force if (row["model"], row["threshold"]) not in thresholds_of_rules),
+        *(row for row in rows_in_force if (row["model"], row["threshold"]) not in rule_thresholds),
         *rows,
     ]
 
@@ -518,40 +522,42 @@ def _leader_answers(
     options: ReportOptions,
 ) -> list[Answer]:
     """Return the sentence on the leading model, and those on its value and calibration."""
-    untested = "No comparison: small counts are hidden."
+    untested_sentence = "No comparison: small counts are hidden."
     if not smallest_count(sample):
-        untested = explain_untested(
+        untested_sentence = explain_untested(
             options,
             same_rows=None in sample.patterns,
             stored=_scores_are_stored(sample, measured.scores),
             few_clusters=has_few_clusters(sample.patterns.get(None)),
         )
-    equal = "predictions"
+    equal_noun = "predictions"
     if question.lead != LEAD_OF_SCORES:
-        equal = "labels"
+        equal_noun = "labels"
     elif measured.equal_models == measured.scores.equal_models:
-        equal = "scores"
+        equal_noun = "scores"
     bounds = {}
     if ranking.best_set is None:
         bounds = bounds_of_lead(measured.of_all_rows, question.lead)
-    leader, *further = report_answer(
-        replace(ranking, untested=untested, bounds=bounds),
+    leader_answer, *quality_answers = report_answer(
+        replace(ranking, untested=untested_sentence, bounds=bounds),
         whole_table_rows(tables.get("decision", ())),
         tables.get("calibration_tests", ()),
-        EqualModels(measured.equal_models, equal),
+        EqualModels(measured.equal_models, equal_noun),
         SecondRanking(NET_BENEFIT, best_by_net_benefit(sample, ranking.models, options)),
         tables.get("calibration_band", ()),
     )
     if question.lead != LEAD_OF_SCORES:
-        leader = provenance.prefix_threshold(leader, sample.thresholds)
+        leader_answer = provenance.prefix_threshold(leader_answer, sample.thresholds)
     advice = list[Answer]()
-    if any(answer.code == MISCALIBRATED_CODE for answer in further) and options.confidence:
+    if any(answer.code == MISCALIBRATED_CODE for answer in quality_answers) and options.confidence:
         from clfeval.methods.report.recalibration_advice import recalibration_advice
 
         model = ranking.candidates[0]["model"]
-        tests = tables.get("calibration_tests", ())
-        advice = recalibration_advice(sample, tests, model, options.confidence, options.seed)
-    return [leader, *further, *advice]
+        calibration_tests = tables.get("calibration_tests", ())
+        advice = recalibration_advice(
+            sample, calibration_tests, model, options.confidence, options.seed
+        )
+    return [leader_answer, *quality_answers, *advice]
 
 
 def _summary(sample: Sample) -> dict[str, Any]:
@@ -573,16 +579,16 @@ def _slice_model_rows(sample: Sample, measured: SampleMeasures) -> list[Row]:
     return with_well_calibrated(_of_slices(two_class_model_rows(sample, measured.table)), ())
 
 
-def _measure_table_names(text: str) -> Iterator[str]:
+def _measure_table_names(requested_name: str) -> Iterator[str]:
     """Yield the names in tables of the measures that a name requests."""
-    yield from (measure.name for measure in parse_measures((text,)))
+    yield from (measure.name for measure in parse_measures((requested_name,)))
 
 
 def _make_operating_point(sample: Sample) -> OperatingPoint:
     """Return the threshold in force of all models, and the class totals."""
-    totals = provenance.class_totals(sample)
-    thresholds = {*sample.thresholds.values()} - {None}
-    place = "At the thresholds in force" if thresholds else "By their labels"
-    if len(thresholds) == 1:
-        place = f"At threshold {next(iter(thresholds)):g}"
-    return OperatingPoint(place, totals["positives"], totals["negatives"])
+    class_totals = provenance.class_totals(sample)
+    distinct_thresholds = {*sample.thresholds.values()} - {None}
+    point_clause = "At the thresholds in force" if distinct_thresholds else "By their labels"
+    if len(distinct_thresholds) == 1:
+        point_clause = f"At threshold {next(iter(distinct_thresholds)):g}"
+    return OperatingPoint(point_clause, class_totals["positives"], class_totals["negatives"])

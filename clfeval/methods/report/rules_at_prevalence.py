@@ -43,32 +43,32 @@ def rules_in_force(options: ReportOptions) -> list[ThresholdRule]:
 def _rule_at(rule: ThresholdRule, populations: Sequence[Population]) -> ThresholdRule:
     """Return a rule whose measures are those at a prevalence."""
     measures = [rule.best] if rule.limited is None else [rule.best, rule.limited]
-    dependent = [measure for measure in measures if not measure.measure.invariant]
-    if not dependent:
+    dependent_measures = [measure for measure in measures if not measure.measure.invariant]
+    if not dependent_measures:
         return rule
     if len(populations) > 1:
-        choice = format_option("--best-threshold", rule.name, bare=True)
-        message = f"{choice} depends on the prevalence, and {OPTION}--prevalence{END} names "
+        option_text = format_option("--best-threshold", rule.name, bare=True)
+        message = f"{option_text} depends on the prevalence, and {OPTION}--prevalence{END} names "
         message += f"{len(populations)}"
         raise bad_option(message, "give one prevalence per run")
-    for requested in dependent:
+    for requested in dependent_measures:
         _tunable_name(requested)
-    ratio = populations[0].ratio
-    limited = None if rule.limited is None else _measure_at(rule.limited, ratio)
-    return replace(rule, best=_measure_at(rule.best, ratio), limited=limited, ratio=ratio)
+    odds = populations[0].ratio
+    limited_measure = None if rule.limited is None else _measure_at(rule.limited, odds)
+    return replace(rule, best=_measure_at(rule.best, odds), limited=limited_measure, ratio=odds)
 
 
-def _measure_at(requested: RequestedMeasure, ratio: float) -> RequestedMeasure:
+def _measure_at(requested: RequestedMeasure, odds: float) -> RequestedMeasure:
     """Return a measure of the table at odds `ratio`."""
     measure = requested.measure
     if measure.invariant:
         return requested
-    tuned = replace(measure, compute=partial(_tuned_value, measure, ratio))
-    return replace(requested, measure=tuned)
+    tuned_measure = replace(measure, compute=partial(_tuned_value, measure, odds))
+    return replace(requested, measure=tuned_measure)
 
 
-def _tuned_value(measure: Measure, ratio: float, table: Confusion) -> Floats:
-    return measure.function(table.tuned(ratio))
+def _tuned_value(measure: Measure, odds: float, table: Confusion) -> Floats:
+    return measure.function(table.tuned(odds))
 
 
 def _tunable_name(requested: RequestedMeasure) -> str:
@@ -76,14 +76,14 @@ def _tunable_name(requested: RequestedMeasure) -> str:
     measure = requested.measure
     if measure.id == FLAGGED or measure.invariant:
         return measure.id
-    name = match_measure(measure.id, TUNABLE)
-    if name is None:
-        choice = format_option("--best-threshold", requested.name, bare=True)
-        message = f"{choice} cannot be computed at another prevalence"
+    tunable_name = match_measure(measure.id, TUNABLE)
+    if tunable_name is None:
+        option_text = format_option("--best-threshold", requested.name, bare=True)
+        message = f"{option_text} cannot be computed at another prevalence"
         hint = f"leave {OPTION}--prevalence{END} out, or use "
         hint += format_option("--best-threshold", "ppv>=.3")
         raise bad_option(message, hint)
-    return name
+    return tunable_name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,14 +98,18 @@ class EstimatesAtPrevalence:
         self, requested: RequestedMeasure, expected: ConfusionCounts, observed: ConfusionCounts
     ) -> Estimate:
         """Return a measure expected on new data; its limits include that of these rows."""
-        name = _tunable_name(requested)
+        tunable_name = _tunable_name(requested)
         interval: Interval = "none" if self.options.confidence is None else "exact"
-        tune = prevalence_options((), self.options.level, self.options.totals, interval)
-        tuner = TunedModels(self.sample, replace(tune, **_settings(requested)), (None,), expected)
-        model = np.array([0])
-        ratio = np.array([self.population.ratio])
-        observed_cells = Cells.at_odds(observed, model, ratio)
-        return tuner.estimates(name, Cells.at_odds(expected, model, ratio), observed_cells)[0]
+        tune_options = prevalence_options((), self.options.level, self.options.totals, interval)
+        tuner = TunedModels(
+            self.sample, replace(tune_options, **_settings(requested)), (None,), expected
+        )
+        model_indices = np.array([0])
+        odds = np.array([self.population.ratio])
+        observed_cells = Cells.at_odds(observed, model_indices, odds)
+        return tuner.estimates(
+            tunable_name, Cells.at_odds(expected, model_indices, odds), observed_cells
+        )[0]
 
 
 def rule_costs(rule: ThresholdRule) -> OutcomeCosts | None:

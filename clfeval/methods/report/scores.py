@@ -95,19 +95,19 @@ class ScoreQuestion:
         cls,
         requested: Sequence[RequestedMeasure],
         compared: Sequence[RequestedMeasure],
-        lead: str,
+        lead_measure: str,
         options: ReportOptions,
     ) -> ScoreQuestion:
         """Build from the requested measures, those that compare models, and the leading one."""
-        compared_inside = slice_compared_measures(compared, lead, options)
-        of_scores = [measure for measure in compared_inside if takes_scores(measure)]
-        return cls(requested, compared, slice_test_measures(requested), of_scores)
+        compared_inside = slice_compared_measures(compared, lead_measure, options)
+        score_measures = [measure for measure in compared_inside if takes_scores(measure)]
+        return cls(requested, compared, slice_test_measures(requested), score_measures)
 
     @property
     def untested(self) -> list[RequestedMeasure]:
         """The requested measures that test no slices."""
-        tested = {measure.name for measure in self.tested}
-        return [measure for measure in self.requested if measure.name not in tested]
+        tested_names = {measure.name for measure in self.tested}
+        return [measure for measure in self.requested if measure.name not in tested_names]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,16 +139,16 @@ def compute_score_results(
     """Return the results from scores, computed one model at a time."""
     pairs = label_reference_pairs(predictions, options)
     scored_rows = read_scored_rows(predictions, {reference for _, reference in pairs})
-    models = [predictions.models[i].name for i in scored_rows.models]
+    model_names = [predictions.models[i].name for i in scored_rows.models]
     by_group = isinstance(scored_rows, StoredScores)  # influence of groups of rows, not of each
     if by_group:
         question = replace(question, compared_inside=())
     collected = _Collected.from_results(
         scored_rows.map_models(
-            lambda j: _model_results(sample, scored_rows, j, models[j], question, options)
+            lambda j: _model_results(sample, scored_rows, j, model_names[j], question, options)
         ),
         question,
-        models,
+        model_names,
     )
     estimates_inside = {
         measure.name: slice_score_estimates(
@@ -160,19 +160,19 @@ def compute_score_results(
     if options.reference is not None and not by_group:
         estimates |= bootstrap_estimates(
             scored_rows,
-            models,
+            model_names,
             question.compared,
             observed_values(collected.measures),
             sample.patterns[None],
             options.reference,
             options.interval_settings,
         )
-    untested = cache(
-        partial(_measure_slices, sample, scored_rows, models, question.untested, options)
+    measure_untested = cache(
+        partial(_measure_slices, sample, scored_rows, model_names, question.untested, options)
     )
     complements = ComplementsOfModels(
         scored_rows,
-        models,
+        model_names,
         sample.thresholds,
         question.tested,
         use_default_intervals(options.interval_settings),
@@ -182,15 +182,15 @@ def compute_score_results(
         estimates,
         collected.digests,
         collected.lost,
-        identical_columns(dict(zip(models, scored_rows.scores, strict=True))),
+        identical_columns(dict(zip(model_names, scored_rows.scores, strict=True))),
         collected.complements,
         {
             **same_specificity_table(predictions, sample.slices[None], scored_rows, options),
-            **_tables_with_slices(collected, untested),
+            **_tables_with_slices(collected, measure_untested),
         },
         collected.baselines,
         estimates_inside,
-        untested,
+        measure_untested,
         complements.measure,
     )
 
@@ -211,7 +211,10 @@ class _Collected:
 
     @classmethod
     def from_results(
-        cls, results: Iterable[_ModelScoreResults], question: ScoreQuestion, models: Sequence[str]
+        cls,
+        results: Iterable[_ModelScoreResults],
+        question: ScoreQuestion,
+        model_names: Sequence[str],
     ) -> _Collected:
         """Collect the results of models, in their order."""
         collected = cls(
@@ -221,27 +224,29 @@ class _Collected:
             [],
             [],
             {},
-            dict.fromkeys(models, 0.0),
+            dict.fromkeys(model_names, 0.0),
             {measure.name: {} for measure in question.compared},
             {measure.name: {} for measure in question.compared_inside},
         )
-        for result in results:
-            collected._add(result)
+        for model_results in results:
+            collected._add(model_results)
         return collected
 
-    def _add(self, result: _ModelScoreResults) -> None:
-        self.measures.extend(result.measures)
-        self.baselines.extend(result.baselines)
-        self.calibration_tests.extend(result.calibration_tests)
-        self.tables.extend(result.tables)
-        self.digests.append(f"{result.model}{result.digest}")
-        self.complements.update(result.complements)
-        for row in result.calibration_tests:
+    def _add(self, model_results: _ModelScoreResults) -> None:
+        self.measures.extend(model_results.measures)
+        self.baselines.extend(model_results.baselines)
+        self.calibration_tests.extend(model_results.calibration_tests)
+        self.tables.extend(model_results.tables)
+        self.digests.append(f"{model_results.model}{model_results.digest}")
+        self.complements.update(model_results.complements)
+        for row in model_results.calibration_tests:
             self.lost[row["model"]] = cell_value(row["contradicted"]) or 0.0
-        for measure, influence in result.influence.items():
-            self.influence[measure][result.model] = influence
-        for (measure, label), influence in result.influence_inside.items():
-            self.influence_inside[measure].setdefault(label, {})[result.model] = influence
+        for measure, influence in model_results.influence.items():
+            self.influence[measure][model_results.model] = influence
+        for (measure, slice_name), influence in model_results.influence_inside.items():
+            self.influence_inside[measure].setdefault(slice_name, {})[model_results.model] = (
+                influence
+            )
 
 
 def _paired_estimates(
@@ -258,7 +263,7 @@ def _paired_estimates(
         )
     estimates = dict[str, PairedEstimates]()
     for measure in measures:
-        paired = score_estimates(
+        measure_estimates = score_estimates(
             scored_rows.weights,
             scored_rows.owners,
             measure,
@@ -266,15 +271,15 @@ def _paired_estimates(
             sizes,
             sampling=scored_rows.weighed,
         )
-        if paired:
-            estimates[measure.name] = paired
+        if measure_estimates:
+            estimates[measure.name] = measure_estimates
     return estimates
 
 
 def _measure_slices(
     sample: Sample,
     scored_rows: ScoredRows,
-    models: Sequence[str],
+    model_names: Sequence[str],
     measures: Sequence[RequestedMeasure],
     options: ReportOptions,
 ) -> tuple[list[Row], dict[str, LazyRows]]:
@@ -282,40 +287,42 @@ def _measure_slices(
     rows = list[Row]()
     tables = Tables()
     if scored_rows.slices:
-        parts = scored_rows.map_models(
-            lambda j: _in_slices(sample, scored_rows, j, models[j], measures, options)
+        results_by_model = scored_rows.map_models(
+            lambda j: _in_slices(sample, scored_rows, j, model_names[j], measures, options)
         )
-        for rows_of_model, tables_of_model in parts:
-            rows += rows_of_model
-            tables += tables_of_model
+        for model_rows, model_tables in results_by_model:
+            rows += model_rows
+            tables += model_tables
     return rows, _stack_tables(tables)
 
 
 def _tables_with_slices(
-    collected: _Collected, untested: Callable[[], tuple[Sequence[Row], Mapping[str, Rows]]]
+    collected: _Collected, measure_untested: Callable[[], tuple[Sequence[Row], Mapping[str, Rows]]]
 ) -> dict[str, Rows]:
     """Return the tables by name; curves of slices are computed on demand."""
     tables: dict[str, Rows] = {}
     if collected.calibration_tests:
         tables["calibration_tests"] = adjust_calibration_tests(collected.calibration_tests)
 
-    def rows_of_slices(name: str) -> Rows:
-        _, tables_of_slices = untested()
+    def list_slice_rows(name: str) -> Rows:
+        _, tables_of_slices = measure_untested()
         return tables_of_slices.get(name, ())
 
     for name, rows in _stack_tables(collected.tables).items():
         tables[name] = (
-            rows if name in UNSLICED else RowsBySlice(rows, partial(rows_of_slices, name))
+            rows if name in UNSLICED else RowsBySlice(rows, partial(list_slice_rows, name))
         )
     return tables
 
 
 def _stack_tables(tables: Tables) -> dict[str, LazyRows]:
     """Concatenate the tables of the same name, in the order of `TABLES`."""
-    parts: dict[str, list[tuple[str | None, str, Rows]]] = {name: [] for name in TABLES}
-    for table, label, model, rows in tables:
-        parts[table].append((label, model, rows))
-    return {name: stack_rows(rows) for name, rows in parts.items() if rows}
+    slices_by_table: dict[str, list[tuple[str | None, str, Rows]]] = {name: [] for name in TABLES}
+    for table, slice_name, model, slice_rows in tables:
+        slices_by_table[table].append((slice_name, model, slice_rows))
+    return {
+        name: stack_rows(slice_rows) for name, slice_rows in slices_by_table.items() if slice_rows
+    }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -342,35 +349,41 @@ def _model_results(
     options: ReportOptions,
 ) -> _ModelScoreResults:
     """Return the results of the scores of model j."""
-    all_scores, positions = scored_rows.ranked(j)
-    scores = _ModelScores(sample, scored_rows, model, all_scores, positions, question, options)
-    measures, calibration_tests = scores.measures_and_tests()
+    all_scores, score_indices = scored_rows.ranked(j)
+    model_scores = _ModelScores(
+        sample, scored_rows, model, all_scores, score_indices, question, options
+    )
+    measures, calibration_tests = model_scores.measures_and_tests()
     tables = [*_curve_tables(None, model, all_scores.frozen(), options, sample)]
-    tables += scores.threshold_tables(None, all_scores.frozen())
-    baselines = scores.baselines(measures)
+    tables += model_scores.threshold_tables(None, all_scores.frozen())
+    baselines = model_scores.baselines(measures)
     complements = dict[Key, Complement]()
     influence_inside = dict[tuple[str, str], RowInfluence]()
     complement_scores = ComplementScores(
         model,
         all_scores,
-        scores.threshold,
+        model_scores.threshold,
         question.tested,
         use_default_intervals(options.interval_settings),
     )
-    for label in (label for label in sample.slices if label is not None):
-        slice_scores, indices = scored_rows.slice_scores(all_scores, positions, label)
-        counts = slice_scores.frozen()
-        measures += scores.slice_measures(label, counts)
-        complements |= complement_scores.complement_measures(label, counts, indices)
-        influence_inside |= scores.influence_inside(label, counts, indices)
-        tables += scores.threshold_tables(label, counts)
+    for slice_name in (slice_name for slice_name in sample.slices if slice_name is not None):
+        slice_scores, slice_indices = scored_rows.slice_scores(
+            all_scores, score_indices, slice_name
+        )
+        slice_counts = slice_scores.frozen()
+        measures += model_scores.slice_measures(slice_name, slice_counts)
+        complements |= complement_scores.complement_measures(
+            slice_name, slice_counts, slice_indices
+        )
+        influence_inside |= model_scores.influence_inside(slice_name, slice_counts, slice_indices)
+        tables += model_scores.threshold_tables(slice_name, slice_counts)
     return _ModelScoreResults(
         model,
         all_scores.digest(),
         measures,
         tables,
         calibration_tests,
-        scores.influence(),
+        model_scores.influence(),
         complements,
         baselines,
         influence_inside,
@@ -401,8 +414,8 @@ class _ModelScores:
         """
         all_scores, options = self.all_scores, self.options
         # cached log odds of this view are freed with it
-        scores = replace(all_scores.frozen(), scores=all_scores.scores[:])
-        tests = list[Row]()
+        counts = replace(all_scores.frozen(), scores=all_scores.scores[:])
+        calibration_tests = list[Row]()
         is_hidden = self.sample.predictions is not None and self.sample.predictions.min_cell
         if (
             len(all_scores.scores)
@@ -410,22 +423,24 @@ class _ModelScores:
             and all_scores.highest[-1] <= 1
             and not is_hidden
         ):
-            probabilities = scores.probabilities
-            tests = calibration_test_rows(self.model, probabilities, options.level, options.seed)
+            probabilities = counts.probabilities
+            calibration_tests = calibration_test_rows(
+                self.model, probabilities, options.level, options.seed
+            )
         measures = score_measure_rows(
             None,
             self.model,
-            scores,
+            counts,
             self.threshold,
             self.question.requested,
             options.interval_settings,
         )
-        return measures, tests
+        return measures, calibration_tests
 
-    def slice_measures(self, label: str, counts: ScoreCounts) -> list[Row]:
+    def slice_measures(self, slice_name: str, counts: ScoreCounts) -> list[Row]:
         """Return the measures of a slice that test it."""
         return score_measure_rows(
-            label,
+            slice_name,
             self.model,
             counts,
             self.threshold,
@@ -433,16 +448,16 @@ class _ModelScores:
             self.options.interval_settings,
         )
 
-    def threshold_tables(self, label: str | None, counts: ScoreCounts) -> Tables:
+    def threshold_tables(self, slice_name: str | None, counts: ScoreCounts) -> Tables:
         """Return the tables of chosen thresholds and of abstention, if requested."""
         if not self.options.uses_thresholds:
             return []
         from clfeval.methods.report.thresholds import threshold_tables
 
         return [
-            (table, label, self.model, rows)
+            (table, slice_name, self.model, rows)
             for table, rows in threshold_tables(
-                label, self.model, counts, self.sample, self.options
+                slice_name, self.model, counts, self.sample, self.options
             )
         ]
 
@@ -451,16 +466,16 @@ class _ModelScores:
         if not self.options.dummies:
             return []
         all_scores = self.all_scores
-        sizes = np.maximum(all_scores.positives + all_scores.negatives, 1)
-        means = (
+        row_counts = np.maximum(all_scores.positives + all_scores.negatives, 1)
+        mean_scores = (
             all_scores
             if all_scores.buckets is None
-            else replace(all_scores, scores=all_scores.sums() / sizes)
+            else replace(all_scores, scores=all_scores.sums() / row_counts)
         )
         return [
             *score_baselines(
                 self.model,
-                means,
+                mean_scores,
                 measures_with_baselines(self.question.requested),
                 observed_values(measures),
                 self.threshold,
@@ -474,31 +489,33 @@ class _ModelScores:
         influence = dict[str, RowInfluence]()
         for measure in self.question.compared:
             if isinstance(self.rows, StoredScores):
-                of_measure = group_influence(measure, self.threshold, self.all_scores)
+                value_and_influence = group_influence(measure, self.threshold, self.all_scores)
             else:
-                of_measure = row_score_influence(
+                value_and_influence = row_score_influence(
                     measure, self.threshold, self.all_scores, self.positions, self.rows.truth
                 )
-            if of_measure:
-                influence[measure.name] = of_measure
+            if value_and_influence:
+                influence[measure.name] = value_and_influence
         return influence
 
     def influence_inside(
-        self, label: str, counts: ScoreCounts, indices: Ints
+        self, slice_name: str, counts: ScoreCounts, scores_in_slice: Ints
     ) -> dict[tuple[str, str], RowInfluence]:
-        """Return the same of a slice, by measure and slice; indices: of its scores in all."""
+        """Return the same of a slice, by measure and slice; scores_in_slice: indices in all."""
         influence = dict[tuple[str, str], RowInfluence]()
         if not self.question.compared_inside:
             return influence
-        rows = self.rows.slices[label]
-        index_of_score = np.empty(len(self.all_scores.scores), np.int64)
-        index_of_score[indices] = np.arange(len(indices))
-        positions = index_of_score.take(self.positions.take(rows))
-        truth = self.rows.truth.take(rows)
+        slice_rows = self.rows.slices[slice_name]
+        slice_indices = np.empty(len(self.all_scores.scores), np.int64)
+        slice_indices[scores_in_slice] = np.arange(len(scores_in_slice))
+        slice_score_indices = slice_indices.take(self.positions.take(slice_rows))
+        slice_truth = self.rows.truth.take(slice_rows)
         for measure in self.question.compared_inside:
-            of_measure = row_score_influence(measure, self.threshold, counts, positions, truth)
-            if of_measure is not None:
-                influence[measure.name, label] = of_measure
+            value_and_influence = row_score_influence(
+                measure, self.threshold, counts, slice_score_indices, slice_truth
+            )
+            if value_and_influence is not None:
+                influence[measure.name, slice_name] = value_and_influence
         return influence
 
 
@@ -511,42 +528,59 @@ def _in_slices(
     options: ReportOptions,
 ) -> tuple[list[Row], Tables]:
     """Return measures and curves of the scores of one model in each slice."""
-    all_scores, positions = scored_rows.ranked(j)
+    all_scores, score_indices = scored_rows.ranked(j)
     threshold = sample.thresholds.get(model)
     rows = list[Row]()
     tables = Tables()
-    for label in scored_rows.slices:
-        scores, _ = scored_rows.slice_scores(all_scores, positions, label)
-        counts = scores.frozen()
+    for slice_name in scored_rows.slices:
+        slice_scores, _ = scored_rows.slice_scores(all_scores, score_indices, slice_name)
+        counts = slice_scores.frozen()
         rows += score_measure_rows(
-            label, model, counts, threshold, measures, options.interval_settings
+            slice_name, model, counts, threshold, measures, options.interval_settings
         )
-        tables += _curve_tables(label, model, counts, options, sample)
+        tables += _curve_tables(slice_name, model, counts, options, sample)
     return rows, tables
 
 
 def _curve_tables(
-    label: str | None, model: str, counts: ScoreCounts, options: ReportOptions, sample: Sample
+    slice_name: str | None, model: str, counts: ScoreCounts, options: ReportOptions, sample: Sample
 ) -> Iterator[tuple[str, str | None, str, Rows]]:
     """Yield the curves of one model in one slice, with the names of their tables and the slice."""
     if not len(counts.scores) or (sample.predictions is not None and sample.predictions.min_cell):
         return
     level, design = options.confidence, Design(options.totals)
-    classes = sample.positive, negative_name(sample)
-    yield "distribution", label, model, distribution_rows(label, model, counts, classes)
-    yield "curves", label, model, curve_rows(label, model, counts, options.points)
-    cuts = choose_thresholds(counts, options.thresholds)
-    yield "thresholds", label, model, threshold_rows(label, model, counts, cuts, level, design)
+    class_names = sample.positive, negative_name(sample)
+    yield (
+        "distribution",
+        slice_name,
+        model,
+        distribution_rows(slice_name, model, counts, class_names),
+    )
+    yield "curves", slice_name, model, curve_rows(slice_name, model, counts, options.points)
+    thresholds = choose_thresholds(counts, options.thresholds)
+    yield (
+        "thresholds",
+        slice_name,
+        model,
+        threshold_rows(slice_name, model, counts, thresholds, level, design),
+    )
     if counts.scores[0] >= 0 and counts.scores[-1] <= 1:
-        yield "calibration", label, model, calibration_rows(label, model, counts, level, design)
-        rows = decision_rows(label, model, counts, level, options.single_population)
-        yield "decision", label, model, rows
-        if label is None:
-            yield "calibration_curve", label, model, isotonic_rows(label, model, counts)
-            band = calibration_band_rows(model, counts.probabilities, level, design, options.seed)
-            yield "calibration_band", label, model, band
-    if label is None:
-        yield "roc_band", label, model, roc_band_rows(label, model, counts, level, design)
+        yield (
+            "calibration",
+            slice_name,
+            model,
+            calibration_rows(slice_name, model, counts, level, design),
+        )
+        rows = decision_rows(slice_name, model, counts, level, options.single_population)
+        yield "decision", slice_name, model, rows
+        if slice_name is None:
+            yield "calibration_curve", slice_name, model, isotonic_rows(slice_name, model, counts)
+            band_rows = calibration_band_rows(
+                model, counts.probabilities, level, design, options.seed
+            )
+            yield "calibration_band", slice_name, model, band_rows
+    if slice_name is None:
+        yield "roc_band", slice_name, model, roc_band_rows(slice_name, model, counts, level, design)
 
 
 def negative_name(sample: Sample) -> str:

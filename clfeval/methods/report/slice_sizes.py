@@ -50,9 +50,11 @@ class SliceSize:
         """Return whether there are enough rows to test a measure."""
         if metric.startswith(RECALL):
             return self.class_size(metric) >= OF_A_CLASS
-        rows, classes = NEEDED.get(metric, (ROWS, None))
-        tested_classes = self.classes if classes is None else [self.classes[k] for k in classes]
-        return sum(self.classes) >= rows and min(tested_classes, default=inf) >= OF_A_CLASS
+        needed_rows, class_indices = NEEDED.get(metric, (ROWS, None))
+        tested_classes = (
+            self.classes if class_indices is None else [self.classes[k] for k in class_indices]
+        )
+        return sum(self.classes) >= needed_rows and min(tested_classes, default=inf) >= OF_A_CLASS
 
     def class_size(self, metric: str) -> float:
         """Return the effective rows, or clusters, of the class whose recall a measure is."""
@@ -66,19 +68,21 @@ Sizes = Mapping[str, tuple[SliceSize, SliceSize]]  # of each slice, and of the o
 def slice_sizes(sample: Sample, complements: Sample) -> Sizes:
     """Return the sizes of each slice and of its complement."""
     sizes = dict[str, tuple[SliceSize, SliceSize]]()
-    for label in filter(None, complements.slices):
-        sizes[label] = _sizes_of_parts(
-            _rows_and_clusters(sample, label), _rows_and_clusters(complements, label)
+    for slice_name in filter(None, complements.slices):
+        sizes[slice_name] = _sizes_of_parts(
+            _rows_and_clusters(sample, slice_name), _rows_and_clusters(complements, slice_name)
         )
     return sizes
 
 
-def _rows_and_clusters(sample: Sample, label: str) -> tuple[Any, Sequence[float], Owned | None]:
+def _rows_and_clusters(
+    sample: Sample, slice_name: str
+) -> tuple[Any, Sequence[float], Owned | None]:
     """Return the rows of a slice, those of each class (of any model), and its clusters."""
-    patterns = sample.patterns.get(label)
+    patterns = sample.patterns.get(slice_name)
     return (
-        sample.slices[label].rows.max().item(),
-        [min(rows) for rows in class_rows(sample, label)[::-1]],
+        sample.slices[slice_name].rows.max().item(),
+        [min(model_rows) for model_rows in class_rows(sample, slice_name)[::-1]],
         None if patterns is None else patterns.clusters,
     )
 
@@ -86,9 +90,9 @@ def _rows_and_clusters(sample: Sample, label: str) -> tuple[Any, Sequence[float]
 def positives_by_slice(sample: Sample) -> dict[str, Any]:
     """Return the number of positives of each slice."""
     return {
-        label: counts.display_units("positives").max().item()
-        for label, counts in sample.slices.items()
-        if label is not None
+        slice_name: counts.display_units("positives").max().item()
+        for slice_name, counts in sample.slices.items()
+        if slice_name is not None
     }
 
 
@@ -97,7 +101,7 @@ def multiclass_slice_sizes(
 ) -> tuple[SliceSize, SliceSize]:
     """Return the sizes of a slice and of its complement with several classes."""
     is_present = class_sizes(all_rows, len(all_rows.classes)) > 0
-    names = tuple(np.array(all_rows.classes, object)[is_present].tolist())
+    class_names = tuple(np.array(all_rows.classes, object)[is_present].tolist())
     slice_size, complement_size = _sizes_of_parts(
         *(
             (
@@ -108,28 +112,34 @@ def multiclass_slice_sizes(
             for patterns in (slice_rows, complement)
         )
     )
-    return replace(slice_size, names=names), replace(complement_size, names=names)
+    return replace(slice_size, names=class_names), replace(complement_size, names=class_names)
 
 
 def _sizes_of_parts(
     *parts: tuple[Any, Sequence[float], Owned | None],
 ) -> tuple[SliceSize, SliceSize]:
-    """Return the sizes of two parts, from rows, rows of each class (of any model), and clusters."""
-    spans = shared_clusters(*(owned for *_, owned in parts)) is not None
+    """Return the sizes of two parts; each: rows, rows of each class (of any model), clusters."""
+    spans_parts = shared_clusters(*(clusters for *_, clusters in parts)) is not None
     part_sizes = list[SliceSize]()
-    for rows, classes, owned in parts:
-        clusters = owned.size if isinstance(owned, ClusterCounts) else inf
-        fewest = min(clusters, *classes) if classes else 0.0
-        sizes = tuple(classes)
-        part_sizes.append(SliceSize(rows, sizes, fewest, owned is None, spans, clusters=clusters))
-    return part_sizes[0], part_sizes[1]
+    for rows, rows_by_class, clusters in parts:
+        cluster_count = clusters.size if isinstance(clusters, ClusterCounts) else inf
+        smallest_size = min(cluster_count, *rows_by_class) if rows_by_class else 0.0
+        sizes = tuple(rows_by_class)
+        part_sizes.append(
+            SliceSize(
+                rows, sizes, smallest_size, clusters is None, spans_parts, clusters=cluster_count
+            )
+        )
+    slice_size, complement_size = part_sizes
+    return slice_size, complement_size
 
 
 def shared_clusters(
-    first: Owned | None, second: Owned | None
+    clusters: Owned | None, other_clusters: Owned | None
 ) -> tuple[ClusterCounts, ClusterCounts, tuple[Ints, Ints]] | None:
-    """Return the clusters of two parts and the places of those in both; None without any."""
-    if not (isinstance(first, ClusterCounts) and isinstance(second, ClusterCounts)):
+    """Return the clusters of two parts, and the indices in each of those in both; None without."""
+    if not (isinstance(clusters, ClusterCounts) and isinstance(other_clusters, ClusterCounts)):
         return None
-    places = first.shared(second)
-    return (first, second, places) if len(places[0]) else None
+    shared_indices = clusters.shared(other_clusters)
+    own_indices, _ = shared_indices
+    return (clusters, other_clusters, shared_indices) if len(own_indices) else None

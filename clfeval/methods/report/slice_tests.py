@@ -39,13 +39,13 @@ REST = "(other rows)"
 Key = tuple[str, str, str]  # slice, model, measure
 
 
-def slice_values(metrics: Sequence[Row]) -> dict[tuple[str, str], dict[str, Estimate]]:
-    """Return the estimates of slices by model and measure, then by slice."""
+def slice_values(metric_rows: Sequence[Row]) -> dict[tuple[str, str], dict[str, Estimate]]:
+    """Return the estimates of slices by model and measure, then by slice; rows: of `measures`."""
     values: dict[tuple[str, str], dict[str, Estimate]] = {}
-    for row in metrics:
-        name = _tested_name(row)
-        if row["slice"] is not None and name:
-            key = row["model"], name
+    for row in metric_rows:
+        measure_name = _tested_name(row)
+        if row["slice"] is not None and measure_name:
+            key = row["model"], measure_name
             values.setdefault(key, {})[cell_text(row["slice"])] = as_estimate(row["value"])
     return values
 
@@ -60,13 +60,16 @@ def _tested_name(row: Row) -> str:
 
 def class_recalls(sizes: Sizes) -> list[RequestedMeasure]:
     """Return the recall of each class with enough rows in a slice and outside it."""
-    names = dict.fromkeys(
-        name
-        for pair in sizes.values()
-        for name in pair[0].names
-        if all(size.enough_for(f"{RECALL}{name}") for size in pair)
+    class_names = dict.fromkeys(
+        class_name
+        for slice_size, other_size in sizes.values()
+        for class_name in slice_size.names
+        if all(size.enough_for(f"{RECALL}{class_name}") for size in (slice_size, other_size))
     )
-    return [RequestedMeasure(f"{RECALL}{name}", CATALOG["recall"], {}, "default") for name in names]
+    return [
+        RequestedMeasure(f"{RECALL}{class_name}", CATALOG["recall"], {}, "default")
+        for class_name in class_names
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +86,23 @@ Retest = Callable[[str, Sequence[str], Sequence[str]], Mapping[Key, Complement]]
 def slice_test_measures(
     requested: Sequence[RequestedMeasure], *, several: bool = False
 ) -> list[RequestedMeasure]:
-    """Return the measures that slices are tested by, and those that were named."""
-    usual = OF_MORE if several else OF_TWO
-    tested = {
+    """Return the measures that slices are tested by, and those that were named.
+
+    several: there are more than two classes.
+    """
+    default_names = OF_MORE if several else OF_TWO
+    tested_measures = {
         measure.name: measure
         for measure in requested
-        if measure.by == "name" or measure.name in usual
+        if measure.by == "name" or measure.name in default_names
     }
     return sorted(
-        tested.values(),
-        key=lambda measure: usual.index(measure.name) if measure.name in usual else len(usual),
+        tested_measures.values(),
+        key=lambda measure: (
+            default_names.index(measure.name)
+            if measure.name in default_names
+            else len(default_names)
+        ),
     )
 
 
@@ -102,51 +112,58 @@ def use_default_intervals(settings: IntervalSettings) -> IntervalSettings:
 
 
 def complement_estimates(
-    rows: Iterable[Row], rho: Mapping[Key, float]
+    rows: Iterable[Row], correlations: Mapping[Key, float]
 ) -> Iterator[tuple[Key, Complement]]:
     """Yield measures of the rows outside a slice, from rows named by `slice`."""
     for row in rows:
-        if name := _tested_name(row):
-            key = cell_text(row["slice"]), row["model"], name
-            yield key, Complement(as_estimate(row["value"]), rho.get(key, 0.0))
+        if measure_name := _tested_name(row):
+            key = cell_text(row["slice"]), row["model"], measure_name
+            yield key, Complement(as_estimate(row["value"]), correlations.get(key, 0.0))
 
 
 def shared_cluster_correlation(
     first_clusters: ClusterCounts,
     second_clusters: ClusterCounts,
-    places: tuple[Ints, Ints],
+    shared_indices: tuple[Ints, Ints],
     f: Floats | Influence,
     g: Floats | Influence,
 ) -> Floats:
     """Return the correlations of k measures of two parts with clusters in common, (k,).
 
     rho = sum F_c G_c / sqrt(sum F_c² sum G_c²), F and G the sums of f and g over a cluster's rows.
-    f and g (k, m): the influence of each pattern; places: which clusters have rows in both.
+    f and g (k, m): the influence of each pattern; shared_indices: of the clusters with rows in
+    both, among the first and among the second clusters.
     """
-    first = first_clusters.totals(np.atleast_2d(np.asarray(f)))
-    second = second_clusters.totals(np.atleast_2d(np.asarray(g)))
-    products = (first[:, places[0]] * second[:, places[1]]).sum(axis=1)
-    scale = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
-    rho = np.divide(products, scale, out=np.zeros_like(products), where=scale > 0)
+    first_totals = first_clusters.totals(np.atleast_2d(np.asarray(f)))
+    second_totals = second_clusters.totals(np.atleast_2d(np.asarray(g)))
+    first_indices, second_indices = shared_indices
+    products = (first_totals[:, first_indices] * second_totals[:, second_indices]).sum(axis=1)
+    norms = np.sqrt((first_totals**2).sum(axis=1) * (second_totals**2).sum(axis=1))
+    rho = np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
     return np.asarray(np.clip(rho, -1, 1))
 
 
 def slice_complements(
-    sample: Sample, labels: Sequence[str] | None = None, excluded: Sequence[str] = ()
+    sample: Sample, slice_names: Sequence[str] | None = None, excluded: Sequence[str] = ()
 ) -> Sample:
     """Return the complement of each slice by its name; excluded: further slices left out."""
     predictions = sample.predictions
     all_rows = sample.slices[None]
-    names = [label for label in sample.slices if label is not None] if labels is None else labels
-    every = sample.patterns
-    if predictions is not None and None in every:
+    if slice_names is None:
+        slice_names = [name for name in sample.slices if name is not None]
+    patterns_by_slice = sample.patterns
+    if predictions is not None and None in patterns_by_slice:
         complement_patterns: dict[str | None, PatternCounts] = {}
-        for label in names:
-            part = reduce(add, [every[name] for name in (label, *excluded)])
-            complement_patterns[label] = subtract_part(every[None], part, "truth", "votes")
+        for slice_name in slice_names:
+            inside_patterns = reduce(
+                add, [patterns_by_slice[name] for name in (slice_name, *excluded)]
+            )
+            complement_patterns[slice_name] = subtract_part(
+                patterns_by_slice[None], inside_patterns, "truth", "votes"
+            )
         counts = {
-            label: ConfusionCounts.from_patterns(patterns)
-            for label, patterns in complement_patterns.items()
+            slice_name: ConfusionCounts.from_patterns(patterns)
+            for slice_name, patterns in complement_patterns.items()
         }
         return replace(
             sample,
@@ -154,21 +171,21 @@ def slice_complements(
             predictions=replace(predictions, slices=complement_patterns, _known={}),
         )
     complements: dict[str | None, ConfusionCounts] = {
-        label: subtract_counts(
-            all_rows, reduce(add, [sample.slices[name] for name in (label, *excluded)])
+        slice_name: subtract_counts(
+            all_rows, reduce(add, [sample.slices[name] for name in (slice_name, *excluded)])
         )
-        for label in names
+        for slice_name in slice_names
     }
     return replace(sample, slices=complements)
 
 
-def subtract_counts(all_rows: ConfusionCounts, part: ConfusionCounts) -> ConfusionCounts:
+def subtract_counts(all_rows: ConfusionCounts, part_rows: ConfusionCounts) -> ConfusionCounts:
     """Return the 2 x 2 tables of the rows that are not in a part."""
     cells = [
-        sign * np.array([getattr(counts, name) for name in CELLS])
-        for sign, counts in ((1, all_rows), (-1, part))
+        sign * np.array([getattr(counts, cell_name) for cell_name in CELLS])
+        for sign, counts in ((1, all_rows), (-1, part_rows))
     ]
-    models = [*all_rows.models, *part.models]
+    models = [*all_rows.models, *part_rows.models]
     return ConfusionCounts.from_cells(models, np.concatenate(cells, axis=1).T.tolist())
 
 
@@ -179,21 +196,23 @@ def label_complement_estimates(
     settings: IntervalSettings,
 ) -> Iterator[tuple[Key, Complement]]:
     """Yield the measures of the labels of rows outside a slice."""
-    rho = dict[Key, float]()
-    for label, complement in complements.patterns.items():
-        part = sample.patterns[label]
-        shared = shared_clusters(part.clusters, complement.clusters)
-        if label is None or shared is None:
+    rho_by_key = dict[Key, float]()
+    for slice_name, outside_patterns in complements.patterns.items():
+        inside_patterns = sample.patterns[slice_name]
+        clusters_in_common = shared_clusters(inside_patterns.clusters, outside_patterns.clusters)
+        if slice_name is None or clusters_in_common is None:
             continue
         for measure in measures:
             if not takes_scores(measure):
-                f = label_influence(part, measure.measure)[1]
-                g = label_influence(complement, measure.measure)[1]
-                correlations = shared_cluster_correlation(*shared, f, g)
-                for model, correlation in zip(part.models, correlations.tolist(), strict=True):
-                    rho[label, model, measure.name] = correlation
+                _, f = label_influence(inside_patterns, measure.measure)
+                _, g = label_influence(outside_patterns, measure.measure)
+                correlations = shared_cluster_correlation(*clusters_in_common, f, g)
+                for model, correlation in zip(
+                    inside_patterns.models, correlations.tolist(), strict=True
+                ):
+                    rho_by_key[slice_name, model, measure.name] = correlation
     rows = label_measure_rows(complements, measures, use_default_intervals(settings))
-    yield from complement_estimates(rows, rho)
+    yield from complement_estimates(rows, rho_by_key)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,16 +237,16 @@ class SliceEstimates:
     def tested(
         self,
         tested_models: SliceModels,
-        rest: Mapping[Key, Complement],
+        complements: Mapping[Key, Complement],
         retest: Retest,
-        positives: Mapping[str, Any],
+        positive_counts: Mapping[str, Any],
     ) -> SlicesTested:
         """Return what the tests give: tables, rows of `comparisons`, and the sentence."""
-        changes = self.family_changes(tested_models.names, rest, retest)
-        tables, comparisons = self.tables(changes, rest, positives)
-        clustered = any(size.clusters < inf for sizes in self.sizes.values() for size in sizes)
+        changes = self.family_changes(tested_models.names, complements, retest)
+        tables, comparisons = self.tables(changes, complements, positive_counts)
+        has_clusters = any(size.clusters < inf for sizes in self.sizes.values() for size in sizes)
         sentences = slice_answer(
-            tables.get("slices", ()), comparisons, tested_models, self.level, clustered=clustered
+            tables.get("slices", ()), comparisons, tested_models, self.level, clustered=has_clusters
         )
         return SlicesTested(tables, comparisons, [*sentences])
 
@@ -241,11 +260,14 @@ class SliceEstimates:
 
         estimates, estimates_inside: paired estimates of all rows, and of each slice, by measure.
         """
-        enough = {label: (float(size.rows), size.enough) for label, (size, _) in self.sizes.items()}
+        rows_and_enough = {
+            slice_name: (float(size.rows), size.enough)
+            for slice_name, (size, _) in self.sizes.items()
+        }
         rows = slice_reference_rows(
             estimates_inside,
             estimates,
-            enough,
+            rows_and_enough,
             str(settings.reference),
             level=settings.level,
             seed=settings.seed,
@@ -253,57 +275,63 @@ class SliceEstimates:
         )
         return [*rows]
 
-    def changes(self, model: str, rest: Mapping[Key, Complement]) -> Changes:
+    def changes(self, model: str, complements: Mapping[Key, Complement]) -> Changes:
         """Return differences slice - complement, by square-and-add; p with enough rows."""
         changes = Changes()
         for measure in self.measures:
-            values = {
-                label: value
-                for label, value in self.values.get((model, measure.name), {}).items()
-                if (label, model, measure.name) in rest
-                and (not measure.name.startswith(RECALL) or self._enough(label, measure.name))
+            values_inside = {
+                slice_name: estimate
+                for slice_name, estimate in self.values.get((model, measure.name), {}).items()
+                if (slice_name, model, measure.name) in complements
+                and (
+                    not measure.name.startswith(RECALL)
+                    or self._is_large_enough(slice_name, measure.name)
+                )
             }
-            if values:
-                complements = [rest[label, model, measure.name] for label in values]
-                changes.update(self._changes_by_measure(measure, values, complements))
+            if values_inside:
+                values_outside = [
+                    complements[slice_name, model, measure.name] for slice_name in values_inside
+                ]
+                changes.update(self._changes_by_measure(measure, values_inside, values_outside))
         return changes
 
     def _changes_by_measure(
         self,
         measure: RequestedMeasure,
-        values: Mapping[str, Estimate],
+        estimates_inside: Mapping[str, Estimate],
         complements: Sequence[Complement],
     ) -> Changes:
-        """Return the differences of slices by a measure; values: of slices."""
-        labels = [*values]
-        news = [*values.values()]
-        olds = [complement.value for complement in complements]
+        """Return the differences of slices by a measure, inside minus outside (complements)."""
+        slice_names = [*estimates_inside]
+        inside_values = [*estimates_inside.values()]
+        outside_values = [complement.value for complement in complements]
         d, low, high = change.square_and_add(
-            change.values_and_limits(news),
-            change.values_and_limits(olds),
+            change.values_and_limits(inside_values),
+            change.values_and_limits(outside_values),
             np.array([complement.rho for complement in complements]),
         )
         p = np.full(len(d), nan)
         if self.level is not None:
-            p = change.p_from_limits(d, low, high, self._freedom(measure, labels), level=self.level)
+            p = change.p_from_limits(
+                d, low, high, self._degrees_of_freedom(measure, slice_names), level=self.level
+            )
         changes = Changes()
-        numbers = zip(*(x.tolist() for x in (d, low, high, p)), strict=True)
-        for i, (label, row) in enumerate(zip(labels, numbers, strict=True)):
-            enough = self._enough(label, measure.name)
-            reason = news[i].reason or olds[i].reason or "too_few_rows"
-            changes[label, measure.name] = change.Change(
-                olds[i],
-                news[i],
-                change.estimate_or_none(
-                    row[0], row[1], row[2], reason if np.isnan(row[0]) else None
-                ),
-                change.number_or_none(row[3]) if enough else None,
-                rows=self.sizes[label][0].rows,
+        numbers_by_slice = zip(*(x.tolist() for x in (d, low, high, p)), strict=True)
+        for i, (d_i, low_i, high_i, p_i) in enumerate(numbers_by_slice):
+            slice_name = slice_names[i]
+            is_large_enough = self._is_large_enough(slice_name, measure.name)
+            reason = inside_values[i].reason or outside_values[i].reason or "too_few_rows"
+            changes[slice_name, measure.name] = change.Change(
+                outside_values[i],
+                inside_values[i],
+                change.estimate_or_none(d_i, low_i, high_i, reason if np.isnan(d_i) else None),
+                change.number_or_none(p_i) if is_large_enough else None,
+                rows=self.sizes[slice_name][0].rows,
             )
         return changes
 
     def family_changes(
-        self, models: Sequence[str], rest: Mapping[Key, Complement], retest: Retest | None
+        self, models: Sequence[str], complements: Mapping[Key, Complement], retest: Retest | None
     ) -> dict[str, Changes]:
         """Return the changes of the tested models, adjusted as one family, with joint limits.
 
@@ -311,11 +339,13 @@ class SliceEstimates:
         """
         level = self.level or 0.95
 
-        def remeasure(model: str, labels: Sequence[str], excluded: Sequence[str]) -> Changes:
-            return {} if retest is None else self.changes(model, retest(model, labels, excluded))
+        def remeasure(model: str, slice_names: Sequence[str], excluded: Sequence[str]) -> Changes:
+            return (
+                {} if retest is None else self.changes(model, retest(model, slice_names, excluded))
+            )
 
         family = SliceFamily(
-            {model: self.changes(model, rest) for model in models},
+            {model: self.changes(model, complements) for model in models},
             [*self.sizes],
             self.facets,
             level,
@@ -323,45 +353,49 @@ class SliceEstimates:
         )
         measures = {measure.name: measure for measure in self.measures}
 
-        def freedom(metric: str, labels: Sequence[str]) -> Floats:
-            return self._freedom(measures[metric], labels)
+        def metric_df(metric: str, slice_names: Sequence[str]) -> Floats:
+            return self._degrees_of_freedom(measures[metric], slice_names)
 
-        return with_simultaneous_intervals(family.adjusted_changes(), freedom, level)
+        return with_simultaneous_intervals(family.adjusted_changes(), metric_df, level)
 
     def tables(
         self,
         changes_by_model: Mapping[str, Changes],
         complements: Mapping[Key, Complement],
-        positives: Mapping[str, Any],
+        positive_counts: Mapping[str, Any],
     ) -> tuple[dict[str, list[Row]], list[Row]]:
         """Return tables, and rows of `comparisons`; models that are not tested have no p.
 
         Slices in which a model is significantly worse come first, the worst of all models first.
         """
-        rows = list[Row]()
-        compared = list[Row]()
-        extremes = list[Row]()
+        slice_rows = list[Row]()
+        comparison_rows = list[Row]()
+        extreme_rows = list[Row]()
         for model in dict.fromkeys([*changes_by_model, *(model for model, _ in self.values)]):
             changes = changes_by_model.get(model)
             if changes is None:
-                untested = self.changes(model, complements).items()
-                changes = {key: replace(difference, p=None) for key, difference in untested}
-            rows += [self._row(model, label, changes, positives) for label in self.sizes]
-            compared += self._comparison_rows(model, changes)
-            extremes += self._extremes(model)
-        sizes = _harm_sizes(compared, rows)
-        rows.sort(
+                untested_changes = self.changes(model, complements).items()
+                changes = {key: replace(difference, p=None) for key, difference in untested_changes}
+            slice_rows += [
+                self._row(model, slice_name, changes, positive_counts) for slice_name in self.sizes
+            ]
+            comparison_rows += self._comparison_rows(model, changes)
+            extreme_rows += self._extremes(model)
+        harm_sizes = _harm_sizes(comparison_rows, slice_rows)
+        slice_rows.sort(
             key=lambda row: (
                 not row["worse"],
-                -sizes.get((row["model"], cell_text(row["slice"])), 0.0),
+                -harm_sizes.get((row["model"], cell_text(row["slice"])), 0.0),
             )
         )
-        tables = {"slices": rows, "extremes": extremes}
-        return {name: table_rows for name, table_rows in tables.items() if table_rows}, compared
+        tables = {"slices": slice_rows, "extremes": extreme_rows}
+        return {
+            name: table_rows for name, table_rows in tables.items() if table_rows
+        }, comparison_rows
 
     def _comparison_rows(self, model: str, changes: Changes) -> list[Row]:
         """Return the rows of `comparisons` of a model, the smallest q first."""
-        ordered = sorted(
+        sorted_keys = sorted(
             changes, key=lambda key: (changes[key].adjusted is None, changes[key].adjusted or 0.0)
         )
         return [
@@ -370,42 +404,48 @@ class SliceEstimates:
                 metric,
                 model,
                 REST,
-                changes[label, metric],
+                changes[slice_name, metric],
                 self.level or 0.95,
-                label=label,
+                label=slice_name,
             )
-            for label, metric in ordered
+            for slice_name, metric in sorted_keys
         ]
 
-    def _row(self, model: str, label: str, changes: Changes, positives: Mapping[str, Any]) -> Row:
+    def _row(
+        self, model: str, slice_name: str, changes: Changes, positive_counts: Mapping[str, Any]
+    ) -> Row:
         """Return the row of a slice: each measure, the least q, and measures it is worse by."""
         level = self.level or 0.95
         slice_changes = {
-            metric: difference for (part, metric), difference in changes.items() if part == label
+            metric: difference
+            for (changed_slice, metric), difference in changes.items()
+            if changed_slice == slice_name
         }
-        usual = [
+        column_measures = [
             measure.name
             for measure in self.measures
             if measure.name in (*OF_TWO, *OF_MORE)
             and any(metric == measure.name for _, metric in self.values)
         ]
-        worse = [
+        worse_measures = [
             name
             for name, difference in slice_changes.items()
             if difference.verdict(name, level) == change.WORSE
         ]
-        positives_cell = {"positives": positives[label]} if label in positives else {}
+        positives_cell = (
+            {"positives": positive_counts[slice_name]} if slice_name in positive_counts else {}
+        )
         return as_row(
             {
-                "slice": label,
+                "slice": slice_name,
                 "model": model,
-                "rows": self.sizes[label][0].rows,
+                "rows": self.sizes[slice_name][0].rows,
                 **positives_cell,
                 **{
                     name: self.values.get((model, name), {}).get(
-                        label, Estimate(None, reason="needs_scores")
+                        slice_name, Estimate(None, reason="needs_scores")
                     )
-                    for name in usual
+                    for name in column_measures
                 },
                 "q": min(
                     (
@@ -415,25 +455,25 @@ class SliceEstimates:
                     ),
                     default=None,
                 ),
-                "worse": worse,
+                "worse": worse_measures,
             }
         )
 
-    def _enough(self, label: str, metric: str) -> bool:
+    def _is_large_enough(self, slice_name: str, metric: str) -> bool:
         """Return whether a slice and the other rows have enough rows to test a measure."""
-        return all(size.enough_for(metric) for size in self.sizes[label])
+        return all(size.enough_for(metric) for size in self.sizes[slice_name])
 
-    def _freedom(self, measure: RequestedMeasure, labels: Sequence[str]) -> Floats:
+    def _degrees_of_freedom(self, measure: RequestedMeasure, slice_names: Sequence[str]) -> Floats:
         """Return the degrees of freedom of each difference: infinite for shares of plain rows."""
-        share = measure.measure.share is not None
-        freedom = list[float]()
-        for label in labels:
-            sizes = [size.fewest or sum(size.classes) for size in self.sizes[label]]
+        is_share = measure.measure.share is not None
+        df = list[float]()
+        for slice_name in slice_names:
+            sizes = [size.fewest or sum(size.classes) for size in self.sizes[slice_name]]
             if measure.name.startswith(RECALL):
-                sizes = [size.class_size(measure.name) for size in self.sizes[label]]
-            independent = share and self.sizes[label][0].has_plain_rows
-            freedom.append(inf if independent else max(1.0, min(sizes) - 1))
-        return np.array(freedom)
+                sizes = [size.class_size(measure.name) for size in self.sizes[slice_name]]
+            is_independent = is_share and self.sizes[slice_name][0].has_plain_rows
+            df.append(inf if is_independent else max(1.0, min(sizes) - 1))
+        return np.array(df)
 
     def _extremes(self, model: str) -> Iterator[Row]:
         """Yield the largest value less the smallest by each measure and column of slices.
@@ -443,50 +483,64 @@ class SliceEstimates:
         for measure in self.measures:
             if measure.name.startswith(RECALL):
                 continue
-            values = self.values.get((model, measure.name), {})
-            labels_by_facet: dict[tuple[str, ...], list[str]] = {}
-            for label, value in values.items():
-                if value.value is not None and self.sizes[label][0].enough_for(measure.name):
-                    labels_by_facet.setdefault(facet_of(label, self.facets), []).append(label)
-            for labels in labels_by_facet.values():
-                if len(labels) > 1:
-                    estimates = {label: values[label] for label in labels}
+            slice_estimates = self.values.get((model, measure.name), {})
+            slices_by_facet: dict[tuple[str, ...], list[str]] = {}
+            for slice_name, estimate in slice_estimates.items():
+                if estimate.value is not None and self.sizes[slice_name][0].enough_for(
+                    measure.name
+                ):
+                    slices_by_facet.setdefault(facet_of(slice_name, self.facets), []).append(
+                        slice_name
+                    )
+            for slice_names in slices_by_facet.values():
+                if len(slice_names) > 1:
+                    estimates = {
+                        slice_name: slice_estimates[slice_name] for slice_name in slice_names
+                    }
                     yield self._extremes_of_measure(model, measure, estimates)
 
     def _extremes_of_measure(
         self, model: str, measure: RequestedMeasure, estimates: Mapping[str, Estimate]
     ) -> Row:
         """Return the row of the largest value less the smallest of slices, by a measure."""
-        labels = [*estimates]
+        slice_names = [*estimates]
         limits = change.values_and_limits([*estimates.values()])
-        top = int(limits[0].argmax())
-        last = int(limits[0].argmin())
-        wider = 1.0
+        largest_index = int(limits[0].argmax())
+        smallest_index = int(limits[0].argmin())
+        quantile_ratio = 1.0
         if self.level is not None:
-            df = self._freedom(measure, [labels[top], labels[last]]).min()
-            pair_level = 1 - (1 - self.level) / comb(len(labels), 2)
+            df = self._degrees_of_freedom(
+                measure, [slice_names[largest_index], slice_names[smallest_index]]
+            ).min()
+            pair_level = 1 - (1 - self.level) / comb(len(slice_names), 2)
             quantile = student_quantile(df, level=pair_level)
-            wider = float(quantile / student_quantile(df, level=self.level))
-        rho = -1.0 if any(self.sizes[label][0].spans for label in labels) else 0.0
-        d, low, high = map(float, change.square_and_add(limits[:, top], limits[:, last], rho))
+            quantile_ratio = float(quantile / student_quantile(df, level=self.level))
+        rho = -1.0 if any(self.sizes[slice_name][0].spans for slice_name in slice_names) else 0.0
+        d, low, high = map(
+            float, change.square_and_add(limits[:, largest_index], limits[:, smallest_index], rho)
+        )
         return as_row(
             {
                 "measure": measure.name,
                 "model": model,
-                "largest": labels[top],
-                "smallest": labels[last],
-                "gap": change.estimate_or_none(d, d - wider * (d - low), d + wider * (high - d)),
-                "slices": len(labels),
+                "largest": slice_names[largest_index],
+                "smallest": slice_names[smallest_index],
+                "gap": change.estimate_or_none(
+                    d, d - quantile_ratio * (d - low), d + quantile_ratio * (high - d)
+                ),
+                "slices": len(slice_names),
             }
         )
 
 
-def _harm_sizes(compared: Sequence[Row], slices: Sequence[Row]) -> dict[tuple[str, str], float]:
-    """Return the size of the largest harm of each model and slice; slices: their table."""
-    rows = {(row["model"], cell_text(row["slice"])): row for row in slices}
-    sizes = dict[tuple[str, str], float]()
-    for row in compared:
+def _harm_sizes(
+    comparison_rows: Sequence[Row], slice_rows: Sequence[Row]
+) -> dict[tuple[str, str], float]:
+    """Return the size of the largest harm of each model and slice; slice_rows: their table."""
+    row_by_slice = {(row["model"], cell_text(row["slice"])): row for row in slice_rows}
+    harm_sizes = dict[tuple[str, str], float]()
+    for row in comparison_rows:
         if row["verdict"] == change.WORSE:
             key = row["model"], cell_text(row["slice"])
-            sizes[key] = max(sizes.get(key, 0.0), harm_size(row, rows[key]))
-    return sizes
+            harm_sizes[key] = max(harm_sizes.get(key, 0.0), harm_size(row, row_by_slice[key]))
+    return harm_sizes

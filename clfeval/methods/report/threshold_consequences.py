@@ -14,25 +14,26 @@ MANY_ALARMS = 10  # per case; from here on without decimals
 
 def consequence_answer(row: Row) -> Answer:
     """Return the sentence on people flagged and cases detected; row: of `prevalence_rows`."""
-    name = row["model"]
+    model = row["model"]
     names = ("ppv", "sensitivity", "alarms", "alarms_per_case")
-    ppv, sensitivity, alarms, per_case = (as_estimate(row[key]) for key in names)
+    estimates = [as_estimate(row[column]) for column in names]
+    ppv, sensitivity, alarms, alarms_per_case = estimates
     phrase = prevalence_phrase(row)
     if ppv.value is None or alarms.value is None or sensitivity.value is None:
-        text = f"{phrase}, {quote_if_ambiguous(name)} predicts no positives: PPV is undefined."
-        return Answer("at-prevalence", text, (name,), "ppv")
+        text = f"{phrase}, {quote_if_ambiguous(model)} predicts no positives: PPV is undefined."
+        return Answer("at-prevalence", text, (model,), "ppv")
     prevalence = cell_number(row["prevalence"])
     people = _population_size(prevalence)
     positives = people * prevalence
-    flagged = _format_people(alarms.value * people / PEOPLE)
-    detected = _format_people(sensitivity.value * positives)
-    text = f"{phrase}, of {people:,} people {flagged} are flagged and {detected} of the "
+    flagged_text = _format_people(alarms.value * people / PEOPLE)
+    detected_text = _format_people(sensitivity.value * positives)
+    text = f"{phrase}, of {people:,} people {flagged_text} are flagged and {detected_text} of the "
     text += f"{round(positives):,} positives are "
     text += "detected"
-    if per_case.value is not None:
-        text += f": {_format_alarms(per_case.value)} alarms per case"
+    if alarms_per_case.value is not None:
+        text += f": {_format_alarms(alarms_per_case.value)} alarms per case"
     text += net_benefit_clause(row)
-    return Answer("at-prevalence", f"{text}.", (name,), "ppv", ppv.value, ppv.low, ppv.high)
+    return Answer("at-prevalence", f"{text}.", (model,), "ppv", ppv.value, ppv.low, ppv.high)
 
 
 def _population_size(prevalence: float) -> int:

@@ -73,8 +73,8 @@ def chosen_thresholds(
     name: str, counts: ScoreCounts, rules: Sequence[ThresholdRule], settings: IntervalSettings
 ) -> ChosenThresholds:
     """Return the thresholds that rules choose on scores; name: of the random stream."""
-    settled = settle_safe_rules(rules, counts, settings)
-    return ChosenThresholds.from_scores(counts, settled, settings.seed, name)
+    resolved_rules = settle_safe_rules(rules, counts, settings)
+    return ChosenThresholds.from_scores(counts, resolved_rules, settings.seed, name)
 
 
 def settle_safe_rules(
@@ -93,31 +93,31 @@ def _kept_safely(
     for specificity: error probability (1 - level) / 2 at most. Source: Angelopoulos et al. 2021,
     arXiv 2110.01052.
     """
-    limited, last_value, points = rule.limited, rule.sign * np.inf, roc_points(counts)
-    assert limited is not None
-    upwards = limited.name in OF_NEGATIVES  # the limit constrains predicted negatives
-    _, places = np.unique(points.tp if upwards else points.fp, return_index=True)
-    places = places[::-1] if upwards else places
-    for start in range(0, len(places), BLOCK):
-        block = places[start : start + BLOCK]
+    limited_measure, last_value, points = rule.limited, rule.sign * np.inf, roc_points(counts)
+    assert limited_measure is not None
+    is_ascending = limited_measure.name in OF_NEGATIVES  # the limit constrains predicted negatives
+    _, point_indices = np.unique(points.tp if is_ascending else points.fp, return_index=True)
+    point_indices = point_indices[::-1] if is_ascending else point_indices
+    for start in range(0, len(point_indices), BLOCK):
+        block_indices = point_indices[start : start + BLOCK]
         estimates = _estimate_measure(
-            limited, confusions_at(counts, points.thresholds[block]), settings
+            limited_measure, confusions_at(counts, points.thresholds[block_indices]), settings
         )
         for estimate in estimates:
-            end = estimate.low if rule.sign > 0 else estimate.high
-            if estimate.value is None or end is None or rule.sign * (end - rule.limit) < 0:
+            bound = estimate.low if rule.sign > 0 else estimate.high
+            if estimate.value is None or bound is None or rule.sign * (bound - rule.limit) < 0:
                 return replace(rule, limit=last_value)
             last_value = estimate.value
     return replace(rule, limit=last_value)
 
 
 def cutoff_rows(
-    label: str | None,
+    slice_name: str | None,
     model: str,
     rules: Sequence[ThresholdRule],
     settings: IntervalSettings,
     choice: ChosenThresholds,
-    elsewhere: EstimatesAtPrevalence | None = None,
+    at_prevalence: EstimatesAtPrevalence | None = None,
 ) -> list[Row]:
     """Return the best threshold by each rule: one row each, as table `cutoffs` has them.
 
@@ -126,30 +126,30 @@ def cutoff_rows(
     include the value here. threshold_low, threshold_high: percentiles of the bootstrap thresholds.
     Undefined without a row of a class, where no threshold satisfies the limit, or in fewer than
     half of the bootstrap tables (limit_seldom_met), of infinite scores, and of one row or cluster
-    of a class: the corrected values (too_few_rows, too_few_clusters). elsewhere: measures that
+    of a class: the corrected values (too_few_rows, too_few_clusters). at_prevalence: measures that
     depend on the prevalence are those at another one.
     """
     rows = list[Row]()
-    population = _population_cells(choice.observed, elsewhere)
+    population = _population_cells(choice.observed, at_prevalence)
     for i, rule in enumerate(rules):
-        names = as_row({"slice": label, "model": model, "chosen_by": rule.name, **population})
+        keys = as_row({"slice": slice_name, "model": model, "chosen_by": rule.name, **population})
         has_point = choice.positions[i] >= 0
         reason = None if has_point else _explain_unmet(rule, choice.points)
         reason = INFINITE if choice.unknown[i] == INFINITE else reason
         if reason is not None:
-            rows.append(as_row({**names, **_unmet_cells(rule, reason)}))
+            rows.append(as_row({**keys, **_unmet_cells(rule, reason)}))
         else:
-            table = _RuleTables(settings, choice, elsewhere)
-            rows.append(as_row({**names, **_chosen_cells(rule, i, table)}))
+            rule_tables = _RuleTables(settings, choice, at_prevalence)
+            rows.append(as_row({**keys, **_chosen_cells(rule, i, rule_tables)}))
     return rows
 
 
 def _population_cells(
-    table: ConfusionCounts, elsewhere: EstimatesAtPrevalence | None
+    table: ConfusionCounts, at_prevalence: EstimatesAtPrevalence | None
 ) -> CellsByColumn:
     """Return the cells of the population in which chosen thresholds are evaluated."""
-    if elsewhere is not None:
-        return population_cells("target", elsewhere.population)
+    if at_prevalence is not None:
+        return population_cells("target", at_prevalence.population)
     return population_cells("sample", sample_population(table))
 
 
@@ -168,31 +168,33 @@ class _RuleTables:
 
     settings: IntervalSettings
     choice: ChosenThresholds
-    elsewhere: EstimatesAtPrevalence | None
+    at_prevalence: EstimatesAtPrevalence | None
 
     def estimates(
-        self, i: int, measures: Sequence[RequestedMeasure], values: Sequence[float]
+        self, i: int, measures: Sequence[RequestedMeasure], apparent_values: Sequence[float]
     ) -> list[Estimate]:
-        """Return measures expected on new data at threshold i; values: on the rows that chose."""
+        """Return measures expected on new data at threshold i; apparent: on the rows that chose."""
         expected, observed = (
             table.take([i]) for table in (self.choice.expected, self.choice.observed)
         )
         estimates = list[Estimate]()
-        for requested, value in zip(measures, values, strict=True):
-            if self.elsewhere is None or requested.measure.invariant:
-                estimate = estimate_measures([requested], expected, self.settings)[0]
-                estimates.append(extend_limits(estimate, value))
+        for requested, apparent_value in zip(measures, apparent_values, strict=True):
+            if self.at_prevalence is None or requested.measure.invariant:
+                [estimate] = estimate_measures([requested], expected, self.settings)
+                estimates.append(extend_limits(estimate, apparent_value))
             else:
-                estimates.append(self.elsewhere.estimate(requested, expected, observed))
+                estimates.append(self.at_prevalence.estimate(requested, expected, observed))
         return estimates
 
     def values(self, i: int, measures: Sequence[RequestedMeasure]) -> list[float]:
         """Return measures of the rows that chose threshold i."""
         table = float_confusion(self.choice.observed.take([i]))
-        ratio = None if self.elsewhere is None else self.elsewhere.population.ratio
-        tuned = table if ratio is None else table.tuned(ratio)
+        odds = None if self.at_prevalence is None else self.at_prevalence.population.ratio
+        tuned_table = table if odds is None else table.tuned(odds)
         return [
-            float(measure_value(requested, table if requested.measure.invariant else tuned)[0])
+            float(
+                measure_value(requested, table if requested.measure.invariant else tuned_table)[0]
+            )
             for requested in measures
         ]
 
@@ -200,9 +202,9 @@ class _RuleTables:
 def _unmet_cells(rule: ThresholdRule, reason: str) -> CellsByColumn:
     """Return the cells of a rule that chooses no threshold."""
     undefined = Estimate(None, reason=reason)
-    empty = ("threshold", "threshold_low", "threshold_high", "rule", *CELLS)
+    empty_columns = ("threshold", "threshold_low", "threshold_high", "rule", *CELLS)
     return {
-        **dict.fromkeys(empty),
+        **dict.fromkeys(empty_columns),
         "measure": rule.best.name,
         "value": undefined,
         "corrected": undefined,
@@ -215,26 +217,26 @@ def _unmet_cells(rule: ThresholdRule, reason: str) -> CellsByColumn:
 def _chosen_cells(rule: ThresholdRule, i: int, tables: _RuleTables) -> CellsByColumn:
     """Return the cells of the threshold that rule i chooses."""
     choice, settings = tables.choice, tables.settings
-    points, position = choice.points, choice.positions[i].item()
+    points, index = choice.points, choice.positions[i].item()
     table = choice.observed.take([i])
     low, high = np.nan, np.nan
     if choice.choices is not None and settings.level is not None:
-        lower, upper, _ = percentile_limits(choice.choices.thresholds[i], level=settings.level)
-        low = lower.item()
-        high = upper.item()
-    limited = [] if rule.limited is None else [_rule_measure(rule.limited)]
-    measures = [_rule_measure(rule.best), *limited, *RATES.values(), FLAGGED_MEASURE]
-    values = tables.values(i, measures)
-    estimates = _expected_estimates(rule, measures, values, i, tables)
+        limits = percentile_limits(choice.choices.thresholds[i], level=settings.level)
+        low, high = (limit.item() for limit in limits[:2])
+    limited_measures = [] if rule.limited is None else [_rule_measure(rule.limited)]
+    measures = [_rule_measure(rule.best), *limited_measures, *RATES.values(), FLAGGED_MEASURE]
+    apparent_values = tables.values(i, measures)
+    estimates = _expected_estimates(rule, measures, apparent_values, i, tables)
+    # estimates: of the goal, of the limited measure if any, of the rates, of the flagged rows
     rates = estimates[-len(RATES) - 1 : -1]
     return {
-        "threshold": _finite_or_none(points.thresholds[position].item()),
+        "threshold": _finite_or_none(points.thresholds[index].item()),
         "threshold_low": _finite_or_none(low),
         "threshold_high": _finite_or_none(high),
-        "rule": NEVER if position == 0 else ALWAYS if position == len(points.tp) - 1 else FROM,
+        "rule": NEVER if index == 0 else ALWAYS if index == len(points.tp) - 1 else FROM,
         **{cell: table.display_units(cell)[0].item() for cell in CELLS},
         "measure": rule.best.name,
-        "value": make_estimate(values[0]),
+        "value": make_estimate(apparent_values[0]),
         "corrected": estimates[0],
         "limited": estimates[1] if rule.limited else None,
         "misses_limit": _misses_limit(rule, estimates[1]) if rule.limited else None,
@@ -259,15 +261,15 @@ def _rule_measure(requested: RequestedMeasure) -> RequestedMeasure:
 def _expected_estimates(
     rule: ThresholdRule,
     measures: Sequence[RequestedMeasure],
-    values: Sequence[float],
+    apparent_values: Sequence[float],
     i: int,
     tables: _RuleTables,
 ) -> list[Estimate]:
-    """Return the measures of rule i expected on new data; values: on the rows that chose."""
+    """Return the measures of rule i expected on new data; apparent: on the rows that chose."""
     reason = tables.choice.unknown[i]
     if reason is not None:
         return [Estimate(None, reason=reason)] * len(measures)
-    estimates = tables.estimates(i, measures, values)
+    estimates = tables.estimates(i, measures, apparent_values)
     if rule.safe and rule.limited is not None:  # the rule promises one of the limits
         estimates = [
             _apply_safe_limit(estimate, rule) if measure.name == rule.limited.name else estimate
@@ -305,23 +307,23 @@ def _estimate_measure(
 
 def _explain_unmet(rule: ThresholdRule, points: RocPoints) -> str:
     """Return the reason why no threshold is best."""
-    measure, last = rule.best.measure, points.tables
-    extreme_tables = Confusion(*(cell[-1:] for cell in (last.tp, last.fp, last.fn, last.tn)))
-    single = next(
+    measure, tables = rule.best.measure, points.tables
+    last_table = Confusion(*(cell[-1:] for cell in (tables.tp, tables.fp, tables.fn, tables.tn)))
+    class_reason = next(
         (
-            class_reason
-            for class_reason in CLASS_REASONS
-            if undefined_reason((class_reason, ""), extreme_tables) == class_reason
+            reason
+            for reason in CLASS_REASONS
+            if undefined_reason((reason, ""), last_table) == reason
         ),
         None,
     )
-    if single is not None:
-        return single
-    return undefined_reason(measure.undefined, extreme_tables) if rule.limited is None else UNMET
+    if class_reason is not None:
+        return class_reason
+    return undefined_reason(measure.undefined, last_table) if rule.limited is None else UNMET
 
 
-def _finite_or_none(cut: float) -> float | None:
-    return cut if isfinite(cut) else None
+def _finite_or_none(threshold: float) -> float | None:
+    return threshold if isfinite(threshold) else None
 
 
 ESTIMATED = ("coverage", "accuracy", "accuracy_of_all", *RATES)
@@ -333,10 +335,10 @@ ANSWERED = {"accuracy": RequestedMeasure("accuracy", CATALOG["accuracy"], {}), *
 
 
 def abstention_rows(
-    label: str | None,
+    slice_name: str | None,
     model: str,
     counts: ScoreCounts,
-    cut: float | None,
+    threshold_in_force: float | None,
     zones: Sequence[AbstentionZone],
     settings: IntervalSettings,
 ) -> list[Row]:
@@ -353,16 +355,16 @@ def abstention_rows(
     """
     rows: list[Row] = []
     for zone in zones:
-        subject = {"slice": label, "model": model, "chosen_by": zone.name}
-        threshold, reason = _zone_threshold(zone, counts, cut)
-        if threshold is None:
-            none = Estimate(None, reason=reason)
-            columns: CellsByColumn = {
-                key: none if key in ESTIMATED else None for key in ABSTENTION_COLUMNS
+        name_cells = {"slice": slice_name, "model": model, "chosen_by": zone.name}
+        zone_threshold, reason = _zone_threshold(zone, counts, threshold_in_force)
+        if zone_threshold is None:
+            undefined = Estimate(None, reason=reason)
+            cells: CellsByColumn = {
+                key: undefined if key in ESTIMATED else None for key in ABSTENTION_COLUMNS
             }
         else:
-            columns = _zone_columns(zone, counts, threshold, settings)
-        rows.append(as_row({**subject, **columns}))
+            cells = _zone_columns(zone, counts, zone_threshold, settings)
+        rows.append(as_row({**name_cells, **cells}))
     return rows
 
 
@@ -370,62 +372,63 @@ def _zone_columns(
     zone: AbstentionZone, counts: ScoreCounts, threshold: float, settings: IntervalSettings
 ) -> CellsByColumn:
     """Return the measures of predictions outside a zone around a threshold."""
-    first, last, low, high = _zone_ends(zone, counts, threshold)
-    index = np.arange(len(counts.scores))
-    kept_scores = (index < first) | (index >= last)
-    answered = _confusion_table(counts, index >= last, kept_scores)
-    all_rows = _confusion_table(counts, counts.scores >= threshold, index >= 0)
-    accuracy, *rates = estimate_measures([*ANSWERED.values()], answered, settings)
+    first_index, end_index, low, high = _zone_ends(zone, counts, threshold)
+    score_indices = np.arange(len(counts.scores))
+    is_outside = (score_indices < first_index) | (score_indices >= end_index)
+    outside_table = _confusion_table(counts, score_indices >= end_index, is_outside)
+    full_table = _confusion_table(counts, counts.scores >= threshold, score_indices >= 0)
+    accuracy, *rates = estimate_measures([*ANSWERED.values()], outside_table, settings)
     # rows outside the zone count as predicted positive
-    covered = _confusion_table(counts, kept_scores, index >= 0)
+    coverage_table = _confusion_table(counts, is_outside, score_indices >= 0)
     return {
         "threshold": threshold,
         "low": low,
         "high": high,
-        "coverage": estimate_measures([FLAGGED_MEASURE], covered, settings)[0],
-        **{cell: answered.display_units(cell)[0].item() for cell in CELLS},
+        "coverage": estimate_measures([FLAGGED_MEASURE], coverage_table, settings)[0],
+        **{cell: outside_table.display_units(cell)[0].item() for cell in CELLS},
         "accuracy": accuracy,
-        "accuracy_of_all": estimate_measures([ANSWERED["accuracy"]], all_rows, settings)[0],
+        "accuracy_of_all": estimate_measures([ANSWERED["accuracy"]], full_table, settings)[0],
         **dict(zip(RATES, rates, strict=True)),
-        "cost": _mean_cost(answered, counts, zone),
-        "cost_of_all": _mean_cost(all_rows, counts, zone),
+        "cost": _mean_cost(outside_table, counts, zone),
+        "cost_of_all": _mean_cost(full_table, counts, zone),
         "aurc": float(risk_coverage_area(*_distances_and_errors(counts, threshold))),
     }
 
 
 def risk_rows(
-    label: str | None,
+    slice_name: str | None,
     model: str,
     counts: ScoreCounts,
-    cut: float | None,
-    most: int | Literal["all"] | None,
+    threshold: float | None,
+    max_points: int | Literal["all"] | None,
 ) -> Iterator[Row]:
     """Yield the risk-coverage curve: the share of errors among rows farthest from the threshold."""
-    if cut is None or not len(counts.scores) or not np.isfinite(counts.scores).all():
+    if threshold is None or not len(counts.scores) or not np.isfinite(counts.scores).all():
         return
-    distance, correct, errors = _distances_and_errors(counts, cut)
-    negative_distances, place = np.unique(-distance, return_inverse=True)
+    distances, correct, errors = _distances_and_errors(counts, threshold)
+    negative_distances, distance_indices = np.unique(-distances, return_inverse=True)
     distance_count = len(negative_distances)
-    errors_beyond = np.bincount(place, errors, distance_count).cumsum()
-    rows = np.bincount(place, correct + errors, distance_count).cumsum()
-    limit = MOST_POINTS if most is None else most
-    places = np.arange(distance_count)
-    if limit != "all" and len(places) > limit:
-        places = np.unique(np.searchsorted(rows, np.linspace(rows[0], rows[-1], limit)))
-    for i in np.minimum(places, distance_count - 1).tolist():
+    cumulative_errors = np.bincount(distance_indices, errors, distance_count).cumsum()
+    cumulative_rows = np.bincount(distance_indices, correct + errors, distance_count).cumsum()
+    point_limit = MOST_POINTS if max_points is None else max_points
+    point_indices = np.arange(distance_count)
+    if point_limit != "all" and len(point_indices) > point_limit:
+        row_steps = np.linspace(cumulative_rows[0], cumulative_rows[-1], point_limit)
+        point_indices = np.unique(np.searchsorted(cumulative_rows, row_steps))
+    for i in np.minimum(point_indices, distance_count - 1).tolist():
         yield as_row(
             {
-                "slice": label,
+                "slice": slice_name,
                 "model": model,
                 "distance": float(-negative_distances[i]),
-                "coverage": float(rows[i] / rows[-1]),
-                "risk": float(errors_beyond[i] / rows[i]),
+                "coverage": float(cumulative_rows[i] / cumulative_rows[-1]),
+                "risk": float(cumulative_errors[i] / cumulative_rows[i]),
             }
         )
 
 
 def _zone_threshold(
-    zone: AbstentionZone, counts: ScoreCounts, cut: float | None
+    zone: AbstentionZone, counts: ScoreCounts, threshold_in_force: float | None
 ) -> tuple[float | None, str | None]:
     """Return the threshold without abstention, or the reason why there is none."""
     if not len(counts.scores):
@@ -433,7 +436,7 @@ def _zone_threshold(
     if not np.isfinite(counts.scores).all():
         return None, INFINITE
     if zone.costs is None:
-        return cut, "needs_threshold"
+        return threshold_in_force, "needs_threshold"
     if counts.scores[0] < 0 or counts.scores[-1] > 1:
         return None, "not_probabilities"
     fp, fn, _ = zone.costs
@@ -444,39 +447,39 @@ def _zone_ends(
     zone: AbstentionZone, counts: ScoreCounts, threshold: float
 ) -> tuple[int, int, float, float | None]:
     """Return the range of indices of the scores in a zone, and its two thresholds."""
-    scores = counts.scores
     if zone.costs is not None:
-        fp, fn, none = zone.costs
-        low, high = none / fn, 1 - none / fp
+        fp, fn, abstention_cost = zone.costs
+        low, high = abstention_cost / fn, 1 - abstention_cost / fp
         if not low < high:
             low = high = threshold
-        return *np.searchsorted(scores, [low, high]).tolist(), low, high
+        return *np.searchsorted(counts.scores, [low, high]).tolist(), low, high
     n = (counts.positives + counts.negatives).astype(np.float64)
-    distance = _distances(scores, threshold)
-    distances, place = np.unique(distance, return_inverse=True)
-    rows_within = np.concatenate([[0.0], np.bincount(place, n).cumsum()])
-    nearest = int(np.argmin(np.abs(rows_within - zone.share * n.sum())))
-    if not nearest:
-        first = int(np.searchsorted(scores, threshold))
-        return first, first, threshold, threshold
-    zone_places = np.flatnonzero(distance <= distances[nearest - 1])
-    first = int(zone_places[0])
-    last = int(zone_places[-1]) + 1
-    return first, last, scores[first].item(), scores[last].item() if last < len(scores) else None
+    score_distances = _distances(counts.scores, threshold)
+    distinct_distances, distance_indices = np.unique(score_distances, return_inverse=True)
+    cumulative_rows = np.concatenate([[0.0], np.bincount(distance_indices, n).cumsum()])
+    distance_count = int(np.argmin(np.abs(cumulative_rows - zone.share * n.sum())))
+    if not distance_count:
+        first_index = int(np.searchsorted(counts.scores, threshold))
+        return first_index, first_index, threshold, threshold
+    zone_indices = np.flatnonzero(score_distances <= distinct_distances[distance_count - 1])
+    first_index = int(zone_indices[0])
+    end_index = int(zone_indices[-1]) + 1
+    end_score = counts.scores[end_index].item() if end_index < len(counts.scores) else None
+    return first_index, end_index, counts.scores[first_index].item(), end_score
 
 
 def _distances(scores: Floats, threshold: float) -> Floats:
     """Return the distances of scores from a threshold, rounded so that equal ones tie."""
-    away = np.abs(scores - threshold)
-    scale = away.max() or 1.0
-    return np.asarray(np.round(away / scale, DIGITS) * scale)
+    distances = np.abs(scores - threshold)
+    scale = distances.max() or 1.0
+    return np.asarray(np.round(distances / scale, DIGITS) * scale)
 
 
 def _distances_and_errors(counts: ScoreCounts, threshold: float) -> tuple[Floats, Floats, Floats]:
     """Return distances from the threshold, and correct and wrong rows at each score."""
-    yes = counts.scores >= threshold
-    correct = np.where(yes, counts.positives, counts.negatives)
-    errors = np.where(yes, counts.negatives, counts.positives)
+    is_positive = counts.scores >= threshold
+    correct = np.where(is_positive, counts.positives, counts.negatives)
+    errors = np.where(is_positive, counts.negatives, counts.positives)
     return (
         _distances(counts.scores, threshold),
         correct.astype(np.float64),
@@ -488,53 +491,54 @@ def _confusion_table(
     counts: ScoreCounts, is_positive: Bools, is_evaluated: Bools
 ) -> ConfusionCounts:
     """Return the 2 x 2 table of some scores, and of their clusters."""
-    sides = (counts.positives, counts.negatives)
-    tp, fp = (np.array([part[is_positive].sum()]) for part in sides)
-    p, n = (np.array([part[is_evaluated].sum()]) for part in sides)
-    sums = None
+    class_rows = (counts.positives, counts.negatives)
+    tp, fp = (np.array([rows[is_positive].sum()]) for rows in class_rows)
+    p, n = (np.array([rows[is_evaluated].sum()]) for rows in class_rows)
+    cluster_sums = None
     if counts.clusters is not None:
-        none = np.zeros(len(is_positive))
-        kinds = [
+        zeros = np.zeros(len(is_positive))
+        indicators = [
             np.concatenate(pair)
             for pair in (
-                (is_positive, none),
-                (none, is_positive),
-                (is_evaluated, none),
-                (none, is_evaluated),
+                (is_positive, zeros),
+                (zeros, is_positive),
+                (is_evaluated, zeros),
+                (zeros, is_evaluated),
             )
         ]
-        sums = table_products(counts.clusters, np.array(kinds, np.float64))[None]
+        cluster_sums = table_products(counts.clusters, np.array(indicators, np.float64))[None]
     largest = largest_weights(counts.clusters, 1)
-    return ConfusionCounts(("",), tp, fp, p - tp, n - fp, p, n, counts.unit, sums, largest)
+    return ConfusionCounts(("",), tp, fp, p - tp, n - fp, p, n, counts.unit, cluster_sums, largest)
 
 
 def _mean_cost(table: ConfusionCounts, counts: ScoreCounts, zone: AbstentionZone) -> float | None:
     """Return the mean cost of a row, abstentions included; None for a zone without costs."""
     if zone.costs is None:
         return None
-    fp, fn, none = zone.costs
+    fp, fn, abstention_cost = zone.costs
     rows = float((counts.positives + counts.negatives).sum())
-    silent = rows - float((table.positives + table.negatives)[0])
-    return (fp * float(table.fp[0]) + fn * float(table.fn[0]) + none * silent) / rows
+    abstained_rows = rows - float((table.positives + table.negatives)[0])
+    total = fp * float(table.fp[0]) + fn * float(table.fn[0]) + abstention_cost * abstained_rows
+    return total / rows
 
 
 def threshold_tables(
-    label: str | None, model: str, counts: ScoreCounts, sample: Sample, options: ReportOptions
+    slice_name: str | None, model: str, counts: ScoreCounts, sample: Sample, options: ReportOptions
 ) -> Iterator[tuple[str, list[Row]]]:
     """Yield the requested tables with their names."""
-    cut = sample.thresholds.get(model)
+    threshold = sample.thresholds.get(model)
     settings = options.interval_settings
     if options.best_threshold:
         rules = rules_in_force(options)
-        choice = chosen_thresholds(f"{model}\0{label or ''}", counts, rules, settings)
-        elsewhere = estimates_elsewhere(sample, options)
-        yield "cutoffs", cutoff_rows(label, model, rules, settings, choice, elsewhere)
-        if label is None and choice.choices is not None:
-            used = _used_thresholds(model, rules, choice, counts)
-            yield "at_prevalence", _prevalence_rows(sample, options, used)
+        choice = chosen_thresholds(f"{model}\0{slice_name or ''}", counts, rules, settings)
+        at_prevalence = estimates_elsewhere(sample, options)
+        yield "cutoffs", cutoff_rows(slice_name, model, rules, settings, choice, at_prevalence)
+        if slice_name is None and choice.choices is not None:
+            used_thresholds = _used_thresholds(model, rules, choice, counts)
+            yield "at_prevalence", _prevalence_rows(sample, options, used_thresholds)
     if zones := options.zones:
-        yield "abstentions", abstention_rows(label, model, counts, cut, zones, settings)
-        yield "risk", [*risk_rows(label, model, counts, cut, options.points)]
+        yield "abstentions", abstention_rows(slice_name, model, counts, threshold, zones, settings)
+        yield "risk", [*risk_rows(slice_name, model, counts, threshold, options.points)]
 
 
 def estimates_elsewhere(sample: Sample, options: ReportOptions) -> EstimatesAtPrevalence | None:
@@ -548,7 +552,7 @@ def _used_thresholds(
 ) -> list[UsedThreshold]:
     """Return the thresholds that rules choose, with the threshold probability of net benefit."""
     are_probabilities = counts.scores[0] >= 0 and counts.scores[-1] <= 1
-    used = list[UsedThreshold]()
+    used_thresholds = list[UsedThreshold]()
     for i, rule in enumerate(rules):
         if choice.positions[i] < 0:
             continue
@@ -556,35 +560,40 @@ def _used_thresholds(
         threshold, expected, observed = choice.used(i)
         risk = threshold if are_probabilities else None
         risk = risk if costs is None else costs.probability
-        used.append(UsedThreshold(model, rule.name, threshold, expected, observed, risk))
-    return used
+        used_thresholds.append(UsedThreshold(model, rule.name, threshold, expected, observed, risk))
+    return used_thresholds
 
 
-def prevalence_table(sample: Sample, options: ReportOptions, models: Sequence[Row]) -> list[Row]:
-    """Return PPV, NPV and alarms of labels; UsageError without predicted positives or rule."""
-    with_labels = [i for i, row in enumerate(models) if row["tp"] is not None]
-    if not with_labels and not options.best_threshold:
+def prevalence_table(sample: Sample, options: ReportOptions, rows: Sequence[Row]) -> list[Row]:
+    """Return PPV, NPV and alarms of labels; UsageError without predicted positives or rule.
+
+    rows: of models on the first screen.
+    """
+    labelled_indices = [i for i, row in enumerate(rows) if row["tp"] is not None]
+    if not labelled_indices and not options.best_threshold:
         message = f"{OPTION}--prevalence{END} needs predicted positives, but no threshold is known"
         raise bad_option(
             message, f"add {OPTION}--threshold T{END} or {OPTION}--best-threshold RULE{END}"
         )
-    used = list[UsedThreshold]()
-    for i in with_labels:
-        row, table = models[i], sample.slices[None].take([i])
-        cut = None if row["threshold"] is None else cell_number(row["threshold"])
-        risk = cut if as_estimate(row.get("net_benefit")).value is not None else None
-        used.append(UsedThreshold(row["model"], None, cut, table, table, risk))
-    return _prevalence_rows(sample, options, used)
+    used_thresholds = list[UsedThreshold]()
+    for i in labelled_indices:
+        row, table = rows[i], sample.slices[None].take([i])
+        threshold = None if row["threshold"] is None else cell_number(row["threshold"])
+        risk = threshold if as_estimate(row.get("net_benefit")).value is not None else None
+        used_thresholds.append(UsedThreshold(row["model"], None, threshold, table, table, risk))
+    return _prevalence_rows(sample, options, used_thresholds)
 
 
 def _prevalence_rows(
-    sample: Sample, options: ReportOptions, used: Sequence[UsedThreshold]
+    sample: Sample, options: ReportOptions, thresholds: Sequence[UsedThreshold]
 ) -> list[Row]:
     """Return the rows of thresholds at the requested prevalences, else at that of the rows."""
     interval: Interval = "none" if options.confidence is None else "exact"
-    tune = prevalence_options(options.prevalence, options.level, options.totals, interval)
-    places = [("target", population) for population in options.populations]
-    of_rows = sample_population(sample.slices[None].take([0]))
-    if not places and of_rows is not None:
-        places = [("sample", of_rows)]
-    return prevalence_rows(sample, tune, places, used) if used and places else []
+    tune_options = prevalence_options(options.prevalence, options.level, options.totals, interval)
+    populations = [("target", population) for population in options.populations]
+    rows_population = sample_population(sample.slices[None].take([0]))
+    if not populations and rows_population is not None:
+        populations = [("sample", rows_population)]
+    if not (thresholds and populations):
+        return []
+    return prevalence_rows(sample, tune_options, populations, thresholds)

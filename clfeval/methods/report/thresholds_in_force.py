@@ -54,8 +54,8 @@ def chosen_by_first_rule(sample: Sample, options: ReportOptions) -> dict[str, fl
         points = roc_points(counts)
         if not np.isfinite(counts.scores).all():
             continue
-        place = int(rule.places(points.tp, points.fp))
-        threshold = points.thresholds[place].item() if place >= 0 else float("inf")
+        point_index = int(rule.places(points.tp, points.fp))
+        threshold = points.thresholds[point_index].item() if point_index >= 0 else float("inf")
         if isfinite(threshold):
             thresholds[model.name] = threshold
     return thresholds

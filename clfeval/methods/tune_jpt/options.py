@@ -52,34 +52,41 @@ def measures_by_ratio_dependence() -> tuple[tuple[str, ...], tuple[str, ...], tu
     from clfeval.measures.catalog import CATALOG
     from clfeval.measures.odds import JPT
 
-    staked = tuple(name for name in JPT if "stakes" in CATALOG[name].takes)
-    fixed = tuple(name for name in JPT if CATALOG[name].invariant)
-    return tuple(n for n in JPT if n not in (*fixed, *staked)), fixed, staked
+    cost_measures = tuple(name for name in JPT if "stakes" in CATALOG[name].takes)
+    invariant_measures = tuple(name for name in JPT if CATALOG[name].invariant)
+    return (
+        tuple(name for name in JPT if name not in (*invariant_measures, *cost_measures)),
+        invariant_measures,
+        cost_measures,
+    )
 
 
 def sweep_populations(
-    text: str, points: int, targets: Sequence[Population] = ()
+    sweep_text: str, points: int, targets: Sequence[Population] = ()
 ) -> tuple[Population, ...]:
     """Return populations at evenly spaced logarithms of their odds, from few positives to many.
 
-    text: `P:N..P:N`, both included; the full sweep is extended to the targets.
+    sweep_text: `P:N..P:N`, both included; the full sweep is extended to the targets.
     Errors: UsageError for any other text.
     """
-    left, dots, right = text.partition("..")
-    if not dots or right.startswith("."):
-        message = f"{OPTION}--sweep{END} '{text}' is not a range of class ratios"
+    start_odds, separator, end_odds = sweep_text.partition("..")
+    if not separator or end_odds.startswith("."):
+        message = f"{OPTION}--sweep{END} '{sweep_text}' is not a range of class ratios"
         hint = f"write {OPTION}--sweep P:N..P:N{END}, as {FULL_SWEEP}"
         raise UsageError.new(message, "bad-odds", hint=hint)
-    limits = [Population.from_odds(end, "--sweep") for end in (left, right)]
+    limits = [Population.from_odds(end, "--sweep") for end in (start_odds, end_odds)]
     if limits[0].ratio == limits[1].ratio:
-        raise bad_option(f"{OPTION}--sweep{END} '{text}' has two equal limits")
-    limits += targets if text == FULL_SWEEP else ()
-    first, *_, last = sorted(limits, key=lambda population: population.ratio)
-    low = math.log10(first.ratio)
-    high = math.log10(last.ratio)
-    step = (high - low) / (points - 1)
-    inner = (float(f"{10 ** (low + i * step):.12g}") for i in range(1, points - 1))
-    return (first, *map(Population.from_ratio, inner), last)
+        raise bad_option(f"{OPTION}--sweep{END} '{sweep_text}' has two equal limits")
+    limits += targets if sweep_text == FULL_SWEEP else ()
+    first_population, *_, last_population = sorted(limits, key=lambda population: population.ratio)
+    log_low = math.log10(first_population.ratio)
+    log_high = math.log10(last_population.ratio)
+    step = (log_high - log_low) / (points - 1)
+    inner_ratios = (
+        float(f"{10 ** (log_low + step_number * step):.12g}")
+        for step_number in range(1, points - 1)
+    )
+    return (first_population, *map(Population.from_ratio, inner_ratios), last_population)
 
 
 @cache
@@ -98,43 +105,52 @@ def parse_tuned_measures(flag: str, names: Sequence[str]) -> tuple[str, ...]:
     from clfeval.methods.measurement.requested_measures import SETS
 
     measures: dict[str, None] = {}
-    tunable = tunable_measures()
-    for text in names:
-        key = text.strip().casefold()
-        if key not in SETS:
-            measures[_parse_measure_name(flag, text)] = None
+    available_measures = tunable_measures()
+    for name in names:
+        set_name = name.strip().casefold()
+        if set_name not in SETS:
+            measures[_parse_measure_name(flag, name)] = None
             continue
-        if key not in tunable.sets:
-            message = f"{OPTION}{flag}{END}: set '{key}' has no measure of a 2 x 2 table alone"
+        if set_name not in available_measures.sets:
+            message = f"{OPTION}{flag}{END}: set '{set_name}' has no measure of a 2 x 2 table alone"
             raise UsageError.new(message, "unknown-measure", hint=MADE_OF_SCORES)
-        costless = (name for name in tunable.ids if "stakes" not in CATALOG[name].takes)
-        measures |= dict.fromkeys(name for name in costless if name in JPT or key != "default")
+        set_measures = (
+            name for name in available_measures.ids if "stakes" not in CATALOG[name].takes
+        )
+        measures |= dict.fromkeys(
+            name for name in set_measures if name in JPT or set_name != "default"
+        )
     return tuple(measures)
 
 
 def _parse_measure_name(flag: str, text: str) -> str:
+    """Return a measure by id and parameters; UsageError if it is not tunable."""
     from clfeval.measures.catalog import CATALOG, match_measure
     from clfeval.measures.other_names import plain_heading
     from clfeval.methods.measurement import requested_measures as requested
 
-    name, _, settings = plain_heading(text).partition(":")
+    name, _, settings_text = plain_heading(text).partition(":")
     requested.refuse_measure(name, flag)
     measure = requested.find_measure_by_name(name)
-    tunable = tunable_measures()
+    available_measures = tunable_measures()
     if measure is None:
-        hint = requested.suggest_measure(text, tunable, flag)
+        hint = requested.suggest_measure(text, available_measures, flag)
         raise UsageError.new(
             f"{OPTION}{flag}{END}: '{name}' is not a measure", "unknown-measure", hint=hint
         )
-    tuned = match_measure(name, tunable.ids) or match_measure(measure.id, tunable.ids)
-    if tuned is None or (settings and measure.takes and not CATALOG[tuned].takes):
+    tuned_id = match_measure(name, available_measures.ids) or match_measure(
+        measure.id, available_measures.ids
+    )
+    if tuned_id is None or (settings_text and measure.takes and not CATALOG[tuned_id].takes):
         message = f"{OPTION}{flag}{END}: {measure.id} is not available in tune-jpt"
         raise UsageError.new(message, "unknown-measure", hint=_explain_unavailable(measure))
-    record = CATALOG[tuned]
-    numbers = (
-        requested.parse_measure_settings(text, settings, record, flag=flag) if settings else {}
+    tuned_measure = CATALOG[tuned_id]
+    settings = (
+        requested.parse_measure_settings(text, settings_text, tuned_measure, flag=flag)
+        if settings_text
+        else {}
     )
-    return requested.format_measure_name(record, numbers)
+    return requested.format_measure_name(tuned_measure, settings)
 
 
 def _explain_unavailable(measure: Measure) -> str:
@@ -160,24 +176,30 @@ def _explain_unavailable(measure: Measure) -> str:
     return MADE_OF_SCORES
 
 
-def options_from_measures(measures: Sequence[str]) -> dict[str, Any]:
-    """Return the options set by parameters of measures; UsageError if two differ."""
+def options_from_measures(measure_names: Sequence[str]) -> dict[str, Any]:
+    """Return the options set by the parameters of measures; UsageError if two differ."""
     from clfeval.measures.catalog import CATALOG
     from clfeval.methods.measurement.requested_measures import parse_measure_settings
 
     options: dict[str, Any] = {}
-    for text in measures:
-        name, _, settings = text.partition(":")
-        numbers = parse_measure_settings(text, settings, CATALOG[name]) if settings else {}
-        means: dict[str, Any] = {"beta": numbers["beta"]} if "beta" in numbers else {}
-        for option, pair in (("cost", ("fp", "fn")), ("benefit", ("tp", "tn"))):
-            if {*pair} & {*numbers}:
-                means[option] = tuple(numbers.get(cell, 0.0) for cell in pair)
-        for option, value in means.items():
+    for measure_name in measure_names:
+        measure_id, _, settings_text = measure_name.partition(":")
+        settings = (
+            parse_measure_settings(measure_name, settings_text, CATALOG[measure_id])
+            if settings_text
+            else {}
+        )
+        option_values: dict[str, Any] = {"beta": settings["beta"]} if "beta" in settings else {}
+        for option, parameter_names in (("cost", ("fp", "fn")), ("benefit", ("tp", "tn"))):
+            if {*parameter_names} & {*settings}:
+                option_values[option] = tuple(
+                    settings.get(parameter, 0.0) for parameter in parameter_names
+                )
+        for option, value in option_values.items():
             if options.setdefault(option, value) != value:
                 message = (
-                    f"{OPTION}--measure{END} {text} has a different {option} than an earlier "
-                    "measure"
+                    f"{OPTION}--measure{END} {measure_name} has a different {option} than an "
+                    "earlier measure"
                 )
                 raise bad_option(message, f"use one {option} per run")
     return options
@@ -191,19 +213,20 @@ def _accept_measures(flag: str, value: object) -> tuple[str, ...]:
 
 def _tables_by_model(flag: str, value: object) -> dict[str, Sequence[float]]:
     """Return four numbers per model; UsageError for other syntax."""
-    by_model = value if isinstance(value, Mapping | None) else {"model": value}
-    tables: dict[str, Sequence[float]] = {}
-    for model, numbers in (by_model or {}).items():
+    numbers_by_model = value if isinstance(value, Mapping | None) else {"model": value}
+    counts_by_model: dict[str, Sequence[float]] = {}
+    for model, numbers in (numbers_by_model or {}).items():
         if isinstance(numbers, str) or not isinstance(numbers, Iterable):
             message = "four numbers (TP, FP, FN, TN), or a mapping of models to four numbers"
             raise bad_option(f"{OPTION}{flag}{END}: {message}")
-        tables[str(model)] = tuple(as_list(numbers))
-    return {model: table for model, table in tables.items() if table}
+        counts_by_model[str(model)] = tuple(as_list(numbers))
+    return {model: counts for model, counts in counts_by_model.items() if counts}
 
 
-def _rate_option(rate: str, other_flag: str) -> Opt:
-    text = f"{rate} of a published test, with {OPTION}{other_flag}{END}."
-    return Opt(text, NUMBERS, parse=syntax.parse_share)
+def _rate_option(rate_title: str, other_flag: str) -> Opt:
+    """Return the declaration of an option with a rate that needs the other rate."""
+    help_text = f"{rate_title} of a published test, with {OPTION}{other_flag}{END}."
+    return Opt(help_text, NUMBERS, parse=syntax.parse_share)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -295,31 +318,40 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         """The measures shown, in the order of columns."""
         from clfeval.measures.odds import TUNABLE
 
-        moving, fixed, staked = measures_by_ratio_dependence()
-        names = (*moving, *fixed, *self.measure)
+        ratio_dependent, invariant, cost_measures = measures_by_ratio_dependence()
+        shown_names = (*ratio_dependent, *invariant, *self.measure)
         if self.outcome_costs is not None:
-            names = (*names, *staked)
-        return tuple(name for name in TUNABLE if name in names)
+            shown_names = (*shown_names, *cost_measures)
+        return tuple(name for name in TUNABLE if name in shown_names)
 
     @property
     def threshold_measures(self) -> tuple[str, ...]:
         """The measures that choose thresholds: the requested ones, else a few common ones."""
         from clfeval.measures.catalog import CATALOG
 
-        names = {*TUNED, *self.measure, *measures_by_ratio_dependence()[2]}
+        *_, cost_measures = measures_by_ratio_dependence()
+        threshold_names = {*TUNED, *self.measure, *cost_measures}
         # the best threshold of g_mean need not lie on the hull of the ROC points
-        names -= {"g_mean"}
-        return tuple(name for name in self.measures if CATALOG[name].sign and name in names)
+        threshold_names -= {"g_mean"}
+        return tuple(
+            name for name in self.measures if CATALOG[name].sign and name in threshold_names
+        )
 
     @property
     def compared(self) -> str | None:
         """The measure that compares models over the odds: the first requested, or the cost."""
         from clfeval.measures.catalog import CATALOG
 
-        records = {name: CATALOG[name] for name in self.measures}
-        requested = [*self.measure, *(("expected_cost",) if self.outcome_costs is not None else ())]
-        moving = [name for name, measure in records.items() if not measure.invariant]
-        return next((n for n in (*requested, *moving) if CATALOG[n].best != "zero"), "j_index")
+        measures = {name: CATALOG[name] for name in self.measures}
+        requested_names = [
+            *self.measure,
+            *(("expected_cost",) if self.outcome_costs is not None else ()),
+        ]
+        ratio_dependent = [name for name, measure in measures.items() if not measure.invariant]
+        return next(
+            (name for name in (*requested_names, *ratio_dependent) if CATALOG[name].best != "zero"),
+            "j_index",
+        )
 
     @property
     def usable_rule(self) -> str:
@@ -334,7 +366,11 @@ class TuneOptions(IntervalOptions, PopulationOptions):
     @property
     def prevalence_range(self) -> tuple[float, float] | None:
         """The prevalences between which the lowest and highest values are sought."""
-        ranges = [(low.prevalence, high[0].prevalence) for low, *high in self.spans if high]
+        ranges = [
+            (low_population.prevalence, high_populations[0].prevalence)
+            for low_population, *high_populations in self.spans
+            if high_populations
+        ]
         if len(ranges) > 1:
             raise bad_option(
                 f"{OPTION}--prevalence{END} has more than one range", "give one range per run"
@@ -367,16 +403,22 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         """Return the options with those that parameters of measures set."""
         if not self.margin and not any(":" in name for name in self.measure):
             return self
-        ids = tuple(dict.fromkeys(name.partition(":")[0] for name in self.measure))
-        margin = {_accept_measures("--margin", [k])[0]: most for k, most in self.margin.items()}
-        return replace(self, measure=ids, margin=margin, **options_from_measures(self.measure))
+        measure_ids = tuple(dict.fromkeys(name.partition(":")[0] for name in self.measure))
+        margins = {
+            _accept_measures("--margin", [name])[0]: margin_value
+            for name, margin_value in self.margin.items()
+        }
+        return replace(
+            self, measure=measure_ids, margin=margins, **options_from_measures(self.measure)
+        )
 
     def check(self) -> None:
         """Raise UsageError for invalid or contradictory options."""
-        settled = self.settled()
-        _ = settled.populations, settled.prevalence_range, settled.swept  # each may raise
-        settled._check_costs()
-        settled._check_comparison()
+        settled_options = self.settled()
+        # each of these properties may raise
+        _ = settled_options.populations, settled_options.prevalence_range, settled_options.swept
+        settled_options._check_costs()
+        settled_options._check_comparison()
 
     def _check_costs(self) -> None:
         """Raise UsageError for costs that are missing, or that one prediction for all avoids."""
@@ -394,7 +436,8 @@ class TuneOptions(IntervalOptions, PopulationOptions):
             )
             message += "one class for every row is optimal"
             raise bad_option(message, "give both errors a cost above 0")
-        for name in measures_by_ratio_dependence()[2]:
+        *_, cost_measures = measures_by_ratio_dependence()
+        for name in cost_measures:
             if self.cost is None and name in self.measure:
                 hint = (
                     f"add {OPTION}--measure cost:fp=1,fn=10{END} if a miss costs ten times a false "
@@ -405,16 +448,16 @@ class TuneOptions(IntervalOptions, PopulationOptions):
 
     def _check_comparison(self) -> None:
         """Raise UsageError for a margin of a measure not compared, or an invalid distribution."""
-        uncompared = next((name for name in self.margin if name != self.compared), None)
-        if uncompared is not None:
+        uncompared_measure = next((name for name in self.margin if name != self.compared), None)
+        if uncompared_measure is not None:
             message = (
-                f"{OPTION}--margin{END} {uncompared} does not apply: models are compared by "
-                f"{self.compared}"
+                f"{OPTION}--margin{END} {uncompared_measure} does not apply: models are compared "
+                f"by {self.compared}"
             )
-            raise bad_option(message, f"add {OPTION}--measure {uncompared}{END}")
+            raise bad_option(message, f"add {OPTION}--measure {uncompared_measure}{END}")
         prior = self.prevalence_beta
-        if prior is not None and not all(0.001 <= x <= 1e18 for x in prior):
-            prior_text = ",".join(f"{x:g}" for x in prior)
+        if prior is not None and not all(0.001 <= parameter <= 1e18 for parameter in prior):
+            prior_text = ",".join(f"{parameter:g}" for parameter in prior)
             message = (
                 f"{OPTION}--prevalence-beta{END} {prior_text} is not two numbers from 0.001 to 1e18"
             )

@@ -128,28 +128,36 @@ _NOTES = {
 
 def tuning_parameters(sample: Sample, options: TuneOptions) -> dict[str, Any]:
     """Return every setting, and the method of each interval."""
-    sweep = options.swept
-    stakes = options.outcome_costs
+    swept_populations = options.swept
+    outcome_costs = options.outcome_costs
     has_limits = sample.sampled and not has_few_clusters(sample.patterns.get(None))
     interval = options.interval if has_limits else "none"
-    kind = interval if interval in ("bootstrap", "none") else "exact"
-    methods = METHODS.get(kind, {}) | AS_COUNTED[options.totals].get(kind, {})
+    methods_key = interval if interval in ("bootstrap", "none") else "exact"
+    interval_methods = METHODS.get(methods_key, {}) | AS_COUNTED[options.totals].get(
+        methods_key, {}
+    )
     parameters = {
         "positive": sample.positive,
         "negative": list(sample.negative),
         "interval": interval,
-        "interval_methods": name_interval_methods(methods, interval),
+        "interval_methods": name_interval_methods(interval_methods, interval),
         "measures": list(options.measures),
         "beta": options.beta,
         "invariant": [name for name in options.measures if CATALOG[name].invariant],
-        "targets": [{"prevalence": t.prevalence, "odds": t.odds} for t in options.populations],
-        "sweep": {"from": sweep[0].odds, "to": sweep[-1].odds, "points": len(sweep)}
-        if sweep
+        "targets": [
+            {"prevalence": target.prevalence, "odds": target.odds} for target in options.populations
+        ],
+        "sweep": {
+            "from": swept_populations[0].odds,
+            "to": swept_populations[-1].odds,
+            "points": len(swept_populations),
+        }
+        if swept_populations
         else None,
         "compared_by": options.compared if len(sample.slices[None].models) > 1 else None,
         "paired": bool(sample.patterns),
-        "cost": stakes and asdict(stakes),
-        "risk_threshold": stakes and stakes.probability,
+        "cost": outcome_costs and asdict(outcome_costs),
+        "risk_threshold": outcome_costs and outcome_costs.probability,
         "rows_per": ROWS,
         "prevalence_range": options.prevalence_range and list(options.prevalence_range),
         "prevalence_beta": options.prevalence_beta and list(options.prevalence_beta),
@@ -165,20 +173,20 @@ def tuning_parameters(sample: Sample, options: TuneOptions) -> dict[str, Any]:
     )
 
 
-def tuning_signature(sample: Sample, options: TuneOptions, statistics: Sequence[str]) -> str:
+def tuning_signature(sample: Sample, options: TuneOptions, count_digests: Sequence[str]) -> str:
     """Return the settings that change numbers, and the hash of the sufficient statistics."""
-    sweep = options.swept
-    stakes = options.outcome_costs
-    intervals = "none"
+    swept = options.swept
+    outcome_costs = options.outcome_costs
+    interval_text = "none"
     if options.confidence is not None:
-        intervals = f"{options.interval}-{options.level!r}"
+        interval_text = f"{options.interval}-{options.level!r}"
     if options.interval == "bootstrap":
-        intervals += f"-{options.resamples}"
-    odds = []
+        interval_text += f"-{options.resamples}"
+    odds_texts = []
     for population in options.populations:  # the exact ratio if odds are rounded
-        left, _, right = population.odds.partition(":")
-        exact = float(left) / float(right) == population.ratio
-        odds.append(population.odds if exact else f"{population.ratio!r}:1")
+        positive_part, _, negative_part = population.odds.partition(":")
+        is_exact = float(positive_part) / float(negative_part) == population.ratio
+        odds_texts.append(population.odds if is_exact else f"{population.ratio!r}:1")
     settings = {
         "cmd": "tune-jpt",
         "pos": sample.positive,
@@ -186,16 +194,16 @@ def tuning_signature(sample: Sample, options: TuneOptions, statistics: Sequence[
         "miss": sample.roles.missing,
         "weight": "yes" if sample.roles.weight else None,
         "by": ",".join(sample.roles.by),
-        "odds": ",".join(odds),
-        "sweep": f"{sweep[0].odds}..{sweep[-1].odds}/{len(sweep)}" if sweep else None,
+        "odds": ",".join(odds_texts),
+        "sweep": f"{swept[0].odds}..{swept[-1].odds}/{len(swept)}" if swept else None,
         "range": options.prevalence_range and "..".join(map(repr, options.prevalence_range)),
         "prior": options.prevalence_beta and ",".join(map(repr, options.prevalence_beta)),
         "measures": ",".join(options.measure),
         "beta": None if options.beta == 1 else options.beta,
         "by-measure": options.compared,
-        "cost": stakes and ",".join(map(repr, asdict(stakes).values())),
+        "cost": outcome_costs and ",".join(map(repr, asdict(outcome_costs).values())),
         "seed": options.seed,
-        "ci": intervals,
+        "ci": interval_text,
     }
     return build_signature(
         "cmd pos cut miss weight by odds sweep range prior measures per by-measure ref "
@@ -204,7 +212,7 @@ def tuning_signature(sample: Sample, options: TuneOptions, statistics: Sequence[
         options,
         sample.roles,
         files=sample.files,
-        statistics=sha256("".join(statistics).encode()).hexdigest(),
+        statistics=sha256("".join(count_digests).encode()).hexdigest(),
     )
 
 
@@ -222,37 +230,37 @@ def tune_result(sample: Sample, options: TuneOptions, order: ModelOrder) -> Docu
 
     tuner = TunedModels(sample, options, *concatenate_counts(sample.slices))
     tables: dict[str, Rows] = {}
-    tables["models"], swept, failed = tuner.rows()
+    tables["models"], sweep_rows, failed_count = tuner.rows()
     if options.population is not None:
         tables["expected"] = expected_rows(tuner, options.population)
-    statistics = [sample.slices[None].digest()]
+    count_digests = [sample.slices[None].digest()]
     if options.compared is not None and len(sample.slices[None].models) > 1:
         tables |= lead_tables(sample, options)
         if options.reference is not None:
             tables["comparisons"] = [*reference_comparisons(sample, options, options.reference)]
         if sample.patterns:
-            statistics.append(sample.patterns[None].digest())
-    chosen_tables, scores, unbounded = threshold_tables(sample, options, order)
-    tables |= chosen_tables
-    statistics += scores
+            count_digests.append(sample.patterns[None].digest())
+    tables_of_thresholds, score_digests, unbounded_models = threshold_tables(sample, options, order)
+    tables |= tables_of_thresholds
+    count_digests += score_digests
     if options.prevalence_range is not None:
         tables["ranges"] = range_rows(tuner, options.prevalence_range)
     if options.prevalence_beta is not None:
         tables["simulated"] = simulated_rows(tuner, options.prevalence_beta)
     if options.swept:
-        tables["sweep"] = swept
+        tables["sweep"] = sweep_rows
     # of counts on the command line there is no report
     led_by = None if sample.name == "--counts" else order.measure
-    settings = {**tuning_parameters(sample, options), "led_by": led_by}
+    parameters = {**tuning_parameters(sample, options), "led_by": led_by}
     document = Document(
         command="tune-jpt",
-        signature=tuning_signature(sample, options, statistics),
+        signature=tuning_signature(sample, options, count_digests),
         inputs=sample.files,
-        parameters=settings,
+        parameters=parameters,
         summary=class_totals(sample),
         tables=tables,
-        answer=tune_answer(tables, settings),
-        warnings=tuple(tuning_notes(sample, options, tables, failed, unbounded)),
+        answer=tune_answer(tables, parameters),
+        warnings=tuple(tuning_notes(sample, options, tables, failed_count, unbounded_models)),
     )
     return explain_missing_limits(document, sample.patterns, options.confidence)
 
@@ -261,45 +269,50 @@ def tuning_notes(
     sample: Sample,
     options: TuneOptions,
     tables: Mapping[str, Rows],
-    failed: int,
-    unbounded: Sequence[str],
+    failed_count: int,
+    unbounded_models: Sequence[str],
 ) -> Iterator[ResultNote]:
     """Yield the notes, the most important first."""
     counts = sample.slices[None]
     has_thresholds = "thresholds" in tables
-    several = len(counts.models) > 1
-    full = all(part.all() for part in (counts.tp, counts.fp, counts.fn, counts.tn))
-    one_sided = " and ".join(
+    has_several_models = len(counts.models) > 1
+    has_full_tables = all(cells.all() for cells in (counts.tp, counts.fp, counts.fn, counts.tn))
+    one_sided_titles = " and ".join(
         CATALOG[name].title for name in options.threshold_measures if name in _ONE_SIDE
     )
-    phrases = {
-        "failed": failed,
+    placeholders = {
+        "failed": failed_count,
         "resamples": options.resamples,
-        "unbounded": list_names(unbounded),
-        "one_sided": one_sided,
+        "unbounded": list_names(unbounded_models),
+        "one_sided": one_sided_titles,
         "models": len(counts.models),
         "compared": options.compared,
     }
-    unpaired = several and sample.sampled and not sample.patterns and "winners" in tables
-    first = {"unpaired": unpaired, "rates-only": not sample.sampled}
-    others = {
-        "bootstrap-empty-cell": options.interval == "bootstrap" and not full,
-        "replicates-left-out": failed,
-        "infinite-scores": unbounded,
+    is_unpaired = (
+        has_several_models and sample.sampled and not sample.patterns and "winners" in tables
+    )
+    leading_codes = {"unpaired": is_unpaired, "rates-only": not sample.sampled}
+    later_codes = {
+        "bootstrap-empty-cell": options.interval == "bootstrap" and not has_full_tables,
+        "replicates-left-out": failed_count,
+        "infinite-scores": unbounded_models,
         "chosen-threshold": has_thresholds,
-        "not-compared": several and "winners" not in tables,
+        "not-compared": has_several_models and "winners" not in tables,
         "pairs-on-request": "winners" in tables and "crossovers" not in tables,
-        "one-sided-measure": has_thresholds and one_sided,
+        "one-sided-measure": has_thresholds and one_sided_titles,
         "no-target": not (
             options.populations or options.prevalence_range or options.prevalence_beta
         ),
     }
-    yield from (ResultNote(code, _NOTES[code]) for code, applies in first.items() if applies)
+    yield from (
+        ResultNote(code, _NOTES[code]) for code, applies in leading_codes.items() if applies
+    )
     if sample.sampled:
         yield from (*_missing_class_notes(sample), *_small_class_notes(sample))
     yield from _one_sided(tables["models"])
-    for code in (code for code, applies in others.items() if applies):
-        yield ResultNote(code, _NOTES[code].format(**phrases))
+    for code, applies in later_codes.items():
+        if applies:
+            yield ResultNote(code, _NOTES[code].format(**placeholders))
     yield ResultNote("advice", _NOTES["advice"])
     if sample.predictions is not None:
         yield from (*counting_notes(sample.predictions), *bucket_notes(sample.predictions))
@@ -307,52 +320,74 @@ def tuning_notes(
 
 def _missing_class_notes(sample: Sample) -> Iterator[ResultNote]:
     """Yield notes on slices, and on models of tables of counts, that lack a class."""
-    for label, counts in sample.slices.items():
-        for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
-            lost = [m for m, n in zip(counts.models, totals.tolist(), strict=True) if not n]
-            message = f"{list_names(lost)}: no {name} row{f' in {label}' if label else ''}"
-            if len(lost) == len(counts.models):
-                message = f"{label} has no {name} row"
-            if lost:
+    for slice_name, counts in sample.slices.items():
+        for class_word, totals in (("positive", counts.positives), ("negative", counts.negatives)):
+            model_names = [
+                model
+                for model, total in zip(counts.models, totals.tolist(), strict=True)
+                if not total
+            ]
+            slice_phrase = f" in {slice_name}" if slice_name else ""
+            message = f"{list_names(model_names)}: no {class_word} row{slice_phrase}"
+            if len(model_names) == len(counts.models):
+                message = f"{slice_name} has no {class_word} row"
+            if model_names:
                 yield ResultNote("single-class", f"{message}, so nothing is tuned")
 
 
 def _small_class_notes(sample: Sample) -> Iterator[ResultNote]:
     """Yield a note on the size of the smaller class, of the table and of slices, if too small."""
-    smallest: dict[str | None, float] = {}  # rows of the smaller class, where too few
-    for label in sample.slices:
-        rows = min((n for sizes in class_rows(sample, label) for n in sizes if n), default=inf)
-        smallest |= {label: rows} if rows < ENOUGH else {}
-    slices = [
-        f"{format_rows(n)} in {quote_if_ambiguous(label)}"
-        for label, n in smallest.items()
-        if label is not None
+    smallest_classes: dict[str | None, float] = {}  # rows of the smaller class, where too few
+    for slice_name in sample.slices:
+        smallest_class = min(
+            (
+                row_count
+                for sizes in class_rows(sample, slice_name)
+                for row_count in sizes
+                if row_count
+            ),
+            default=inf,
+        )
+        smallest_classes |= {slice_name: smallest_class} if smallest_class < ENOUGH else {}
+    slice_phrases = [
+        f"{format_rows(row_count)} in {quote_if_ambiguous(slice_name)}"
+        for slice_name, row_count in smallest_classes.items()
+        if slice_name is not None
     ]
-    all_rows = [format_rows(smallest[None])] if None in smallest else []
-    if smallest:
-        further = f" and {len(slices) - 5} more slices" if len(slices) > 5 else ""
+    table_phrases = [format_rows(smallest_classes[None])] if None in smallest_classes else []
+    if smallest_classes:
+        more_phrase = f" and {len(slice_phrases) - 5} more slices" if len(slice_phrases) > 5 else ""
         text = f"with fewer than {ENOUGH} rows in the smaller class, measures at other prevalences "
-        text += f"tend to be too high; here it has {', '.join([*all_rows, *slices[:5]])}{further}"
+        sizes_text = ", ".join([*table_phrases, *slice_phrases[:5]])
+        text += f"tend to be too high; here it has {sizes_text}{more_phrase}"
         yield ResultNote("small-class", text)
 
 
 def _one_sided(rows: Rows) -> Iterator[ResultNote]:
     """Yield a note where one of the two odds dominates EPA tenfold, with the worst case."""
-    worst: tuple[float, Row] | None = None
-    targets = [row for row in rows if row["population"] == "target"]
-    for row in targets or rows:
-        ppv, npv = (sort_value(row.get(name)) for name in ("ppv_odds", "npv_odds"))
-        if "epa" in row and ppv is not None and npv is not None:
-            low, high = sorted((ppv, npv))
-            times = high / low if low > 0 else inf if high > 0 else 1.0
-            if low < inf and times >= 10 and (worst is None or times > worst[0]):
-                worst = times, row
-    if worst is not None:
-        row = worst[1]
+    worst_case: tuple[float, Row] | None = None
+    target_rows = [row for row in rows if row["population"] == "target"]
+    for row in target_rows or rows:
+        ppv_odds, npv_odds = (sort_value(row.get(name)) for name in ("ppv_odds", "npv_odds"))
+        if "epa" in row and ppv_odds is not None and npv_odds is not None:
+            lower_odds, higher_odds = sorted((ppv_odds, npv_odds))
+            odds_ratio = inf if higher_odds > 0 else 1.0
+            if lower_odds > 0:
+                odds_ratio = higher_odds / lower_odds
+            if (
+                lower_odds < inf
+                and odds_ratio >= 10
+                and (worst_case is None or odds_ratio > worst_case[0])
+            ):
+                worst_case = odds_ratio, row
+    if worst_case is not None:
+        row = worst_case[1]
         odds_phrase = "" if row["odds"] is None else f" at {format_class_ratio(row['odds'])}"
-        epa, *odds = (f"{sort_value(row[n]):.4g}" for n in ("epa", "ppv_odds", "npv_odds"))
-        text = f"one term dominates EPA: {epa} of {row['model']}{odds_phrase} is the mean of "
-        text += "PPV odds {} and NPV odds {}".format(*odds)
+        epa_text, *odds_texts = (
+            f"{sort_value(row[name]):.4g}" for name in ("epa", "ppv_odds", "npv_odds")
+        )
+        text = f"one term dominates EPA: {epa_text} of {row['model']}{odds_phrase} is the mean of "
+        text += "PPV odds {} and NPV odds {}".format(*odds_texts)
         yield ResultNote("epa-one-sided", text)
 
 
@@ -362,51 +397,55 @@ def sample_from_table(sample: Sample) -> Sample:
     hint = "both TP and FN, or both FP and TN, are 0 for every model"
     if sample.predictions is not None:
         column = sample.predictions.truth
-        classes = f"'{column}' holds {list_names(sample.predictions.classes)}"
+        classes_phrase = f"'{column}' holds {list_names(sample.predictions.classes)}"
         hint = (
-            f"the positive class is '{sample.positive}', and {classes}; check "
+            f"the positive class is '{sample.positive}', and {classes_phrase}; check "
             f"{OPTION}--positive{END}"
         )
     _need_classes(sample.slices[None], sample.name, hint, column)
     return sample
 
 
-def sample_from_counts(counts: Mapping[str, Sequence[float]], roles: InputOptions) -> Sample:
+def sample_from_counts(
+    counts_by_model: Mapping[str, Sequence[float]], input_options: InputOptions
+) -> Sample:
     """Return the sample of TP, FP, FN, TN per model; UsageError unless these are four counts."""
-    tables = [_check_counts(model, numbers) for model, numbers in counts.items()]
-    confusions = ConfusionCounts.from_cells(list(counts), tables)
+    cells_by_model = [
+        _check_counts(model, model_counts) for model, model_counts in counts_by_model.items()
+    ]
+    confusions = ConfusionCounts.from_cells(list(counts_by_model), cells_by_model)
     _need_classes(confusions, f"{OPTION}--counts{END}", "both TP and FN, or both FP and TN, are 0")
-    total = int((confusions.positives + confusions.negatives).max())
-    files = [InputFile("--counts", None, total)]
-    return Sample.from_confusions({None: confusions}, files, roles, name="--counts")
+    largest_total = int((confusions.positives + confusions.negatives).max())
+    files = [InputFile("--counts", None, largest_total)]
+    return Sample.from_confusions({None: confusions}, files, input_options, name="--counts")
 
 
-def _check_counts(model: str, numbers: Sequence[float]) -> list[int]:
+def _check_counts(model: str, model_counts: Sequence[float]) -> list[int]:
     """Return TP, FP, FN and TN of a model; UsageError unless it has a name and four counts."""
-    text = (f"{model}=" if model != "model" else "") + ",".join(map(str, numbers))
-    option = f"{OPTION}--counts{END} {text}"
+    counts_text = (f"{model}=" if model != "model" else "") + ",".join(map(str, model_counts))
+    option = f"{OPTION}--counts{END} {counts_text}"
     if not model:
         message = f"{OPTION}--counts{END} has a model without a name"
         hint = f"write {OPTION}--counts rf=69,15,31,85{END}"
         raise UsageError.new(message, "bad-counts", hint=hint)
-    if len(numbers) != 4:
+    if len(model_counts) != 4:
         message = f"{option} is not four numbers TP,FP,FN,TN"
         hint = f"write {OPTION}--counts 67,5,33,95{END}"
-        if len(numbers) == 3:
-            hint = f"add the number of true negatives: {OPTION}--counts {text},TN{END}"
+        if len(model_counts) == 3:
+            hint = f"add the number of true negatives: {OPTION}--counts {counts_text},TN{END}"
         raise UsageError.new(message, "bad-counts", hint=hint)
     cells = list[int]()
-    for name, number in zip(("TP", "FP", "FN", "TN"), numbers, strict=True):
-        n = _to_whole_number(number)
-        if not 0 <= n <= MOST:
-            reason = f"more than {MOST:,}" if n > MOST else "not a whole number"
+    for cell_name, number in zip(("TP", "FP", "FN", "TN"), model_counts, strict=True):
+        whole_number = _to_whole_number(number)
+        if not 0 <= whole_number <= MOST:
+            reason = f"more than {MOST:,}" if whole_number > MOST else "not a whole number"
             if isinstance(number, (int, float)) and number < 0:
                 reason = "negative"
-            message = f"{option}: {name} is {number}, {reason}"
+            message = f"{option}: {cell_name} is {number}, {reason}"
             hint = "counts are whole numbers from 0 up; for rates use "
             hint += f"{OPTION}--sensitivity 0.67{END} {OPTION}--specificity 0.95{END}"
             raise UsageError.new(message, "bad-counts", hint=hint)
-        cells.append(n)
+        cells.append(whole_number)
     return cells
 
 
@@ -419,32 +458,36 @@ def _to_whole_number(number: float) -> int:
 
 
 def sample_from_rates(
-    sensitivity: float | None, specificity: float | None, roles: InputOptions
+    sensitivity: float | None, specificity: float | None, input_options: InputOptions
 ) -> Sample:
     """Return the sample of two rates without counts; UsageError unless both are in 0..1."""
     rates = {"sensitivity": sensitivity, "specificity": specificity}
-    for name, rate in rates.items():
+    for option, rate in rates.items():
         if rate is None:
-            absent = next(key for key in rates if key != name)
+            absent_option = next(key for key in rates if key != option)
             raise bad_option(
-                f"{OPTION}--{absent}{END} is given without {OPTION}--{name}{END}",
-                f"add {OPTION}--{name}{END}",
+                f"{OPTION}--{absent_option}{END} is given without {OPTION}--{option}{END}",
+                f"add {OPTION}--{option}{END}",
             )
         if not 0 <= rate <= 1:
             hint = f"write {rate / 100:g} for {rate:g}%" if 1 < rate <= 100 else None
-            raise bad_option(f"{OPTION}--{name}{END} {rate:g} is not between 0 and 1", hint)
-    tp, tn = (np.array([float(rate or 0.0)]) for rate in rates.values())
-    total = np.ones(1)
-    confusions = ConfusionCounts(("model",), tp, 1 - tn, 1 - tp, tn, total, total)
-    name = "--sensitivity --specificity"
-    files = [InputFile(name, None, 0)]
-    return Sample.from_confusions({None: confusions}, files, roles, name=name, sampled=False)
+            raise bad_option(f"{OPTION}--{option}{END} {rate:g} is not between 0 and 1", hint)
+    tpr, tnr = (np.array([float(rate or 0.0)]) for rate in rates.values())
+    class_totals = np.ones(1)
+    confusions = ConfusionCounts(("model",), tpr, 1 - tnr, 1 - tpr, tnr, class_totals, class_totals)
+    source = "--sensitivity --specificity"
+    files = [InputFile(source, None, 0)]
+    return Sample.from_confusions(
+        {None: confusions}, files, input_options, name=source, sampled=False
+    )
 
 
 def _need_classes(
-    counts: ConfusionCounts, source: str, hint: str, column: str | None = None
+    counts: ConfusionCounts, source_name: str, hint: str, truth_column: str | None = None
 ) -> None:
-    for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
+    for class_word, totals in (("positive", counts.positives), ("negative", counts.negatives)):
         if not totals.any():
-            message = f"no {name} row, but tuning needs both classes"
-            raise DataError.new(message, "single-class", source, column=column, hint=hint)
+            message = f"no {class_word} row, but tuning needs both classes"
+            raise DataError.new(
+                message, "single-class", source_name, column=truth_column, hint=hint
+            )

@@ -164,45 +164,45 @@ TABLES = (
 )
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-PROFILED, METRICS = 8, 40  # models and metrics of the profile
-RADARS, FEWEST, MOST = 3, 3, 12  # radars, and rays of a radar
-DOT = "."
-DOTS = 5000  # models without a letter that are drawn
+MAX_PROFILED, MAX_METRICS = 8, 40  # models and metrics of the profile
+MAX_RADARS, MIN_RAYS, MAX_RAYS = 3, 3, 12  # radars, and rays of a radar
+DOT_LETTER = "."
+MAX_DOTS = 5000  # models without a letter that are drawn
 
 
 def page_charts(result: Document) -> Iterator[Chart]:
     """Yield charts of metrics, radars and spread of the best models; every model has a letter."""
-    best = BestModels.from_result(result, len(LETTERS))
+    best_models = BestModels.from_result(result, len(LETTERS))
     metrics = list(result.parameters["metrics"])
     if metrics:
-        yield _profile(best, metrics)
-    if FEWEST <= len(metrics) <= MOST:
-        yield _radars(best, metrics)
-    yield from _scatter(best)
+        yield _profile(best_models, metrics)
+    if MIN_RAYS <= len(metrics) <= MAX_RAYS:
+        yield _radars(best_models, metrics)
+    yield from _scatter(best_models)
 
 
-def _profile(best: BestModels, metrics: Sequence[str]) -> Chart:
+def _profile(best_models: BestModels, metrics: Sequence[str]) -> Chart:
     """Return the chart of the scaled metrics of the best models."""
-    models = best.head(PROFILED)
-    directions = best.result.parameters["directions"]
+    models = best_models.head(MAX_PROFILED)
+    directions = best_models.result.parameters["directions"]
     return Chart(
         "profile",
         "Metrics scaled to 0 to 1 (1 is best)",
         names=tuple("1 - " * (directions[name] == "min") + name for name in metrics),
         series=tuple(
-            Series(name, values=values[:METRICS])
+            Series(name, values=values[:MAX_METRICS])
             for name, values in zip(models.names, _ray_values(models), strict=True)
         ),
-        left=best.result.summary["models"] - len(models.rows),
+        left=best_models.result.summary["models"] - len(models.rows),
         key=(Note(f"{OPTION}--format csv --show profile{END}"),),
         name="profile",
     )
 
 
-def _radars(best: BestModels, metrics: Sequence[str]) -> Chart:
+def _radars(best_models: BestModels, metrics: Sequence[str]) -> Chart:
     """Return the radars of the best models, with rays as long as the weights."""
-    models = best.head(RADARS)
-    weights = best.result.parameters["weights"].values()
+    models = best_models.head(MAX_RADARS)
+    weights = best_models.result.parameters["weights"].values()
     longest = max(weights) or 1.0
     return Chart(
         "radar",
@@ -219,25 +219,25 @@ def _radars(best: BestModels, metrics: Sequence[str]) -> Chart:
     )
 
 
-def _scatter(best: BestModels) -> Iterator[Chart]:
+def _scatter(best_models: BestModels) -> Iterator[Chart]:
     """Yield the spread of the metrics by MLcps: letters for the best models, dots for others."""
     series = [
         Series(row["model"], ((point,),), letter=letter)
-        for letter, row in zip(LETTERS, best.rows, strict=False)
+        for letter, row in zip(LETTERS, best_models.rows, strict=False)
         if (point := row_point(row, "mlcps", "sd"))
     ]
     if len(series) < 2:
         return
-    table = best.result.tables["models"]
-    without_letter = len(table) - len(best.rows)
-    step = -(-without_letter // DOTS) or 1
-    sampled = range(0, len(table), step) if without_letter else ()
-    points = (row_point(table[i], "mlcps", "sd") for i in sampled)
-    series.append(Series("", (tuple(point for point in points if point),), letter=DOT))
+    model_rows = best_models.result.tables["models"]
+    unlettered_count = len(model_rows) - len(best_models.rows)
+    step = -(-unlettered_count // MAX_DOTS) or 1
+    sampled_indices = range(0, len(model_rows), step) if unlettered_count else ()
+    dot_points = (row_point(model_rows[index], "mlcps", "sd") for index in sampled_indices)
+    series.append(Series("", (tuple(point for point in dot_points if point),), letter=DOT_LETTER))
     key: tuple[Note, ...] = ()
-    if without_letter:
-        sample = f", 1 in {step} shown" if step > 1 else ""
-        key = (Note(f"{DOT} {format_count(without_letter, 'more model')}{sample}"),)
+    if unlettered_count:
+        sample_clause = f", 1 in {step} shown" if step > 1 else ""
+        key = (Note(f"{DOT_LETTER} {format_count(unlettered_count, 'more model')}{sample_clause}"),)
     yield Chart(
         "points",
         "SD of the metrics by MLcps (best models at the lower right)",
@@ -249,9 +249,9 @@ def _scatter(best: BestModels) -> Iterator[Chart]:
     )
 
 
-def _ray_values(best: BestModels) -> Iterator[tuple[float, ...]]:
+def _ray_values(best_models: BestModels) -> Iterator[tuple[float, ...]]:
     """Yield the rays of each model before weighting, in the order of the metrics."""
-    for rows in best.of_table("profile"):
+    for rows in best_models.of_table("profile"):
         rays = (row["d"] for row in rows)
         yield tuple(ray for ray in rays if isinstance(ray, float))
 
@@ -267,25 +267,27 @@ def headline(result: Document) -> list[str]:
     compared_file = parameters.get("compare")
     if compared_file is not None and len(files) > 1 and files[-1].name == compared_file:
         files.pop()
-    names = join_names([file.name for file in files]) or "given values"
-    size = format_count(summary["metrics"], "metric")
+    names_text = join_names([file.name for file in files]) or "given values"
+    size_phrase = format_count(summary["metrics"], "metric")
     if parameters["from"] == "predictions" and files:
-        size = format_count(files[0].rows, "row")
+        size_phrase = format_count(files[0].rows, "row")
         if (positive := parameters.get("positive")) is not None:
-            size += f" (positive: {quote_if_ambiguous(str(positive))})"
-    lines = [f"MLcps of {names}: {format_count(summary['models'], 'model')}, {size}"]
+            size_phrase += f" (positive: {quote_if_ambiguous(str(positive))})"
+    lines = [f"MLcps of {names_text}: {format_count(summary['models'], 'model')}, {size_phrase}"]
     if weights := parameters["weights"].items():
-        weighted = [
-            f"{quote_if_ambiguous(name)} (weight {w:g})" if w != 1 else quote_if_ambiguous(name)
-            for name, w in weights
+        weighted_names = [
+            f"{quote_if_ambiguous(name)} (weight {weight:g})"
+            if weight != 1
+            else quote_if_ambiguous(name)
+            for name, weight in weights
         ]
-        rescaled = [
+        rescaled_metrics = [
             f"{quote_if_ambiguous(metric)} from {format_range(scale)}"
             for metric, scale in parameters["scales"].items()
             if scale is not None and list(scale) != [0, 1]
         ]
-        scales = f"; rescaled: {_fit_names(rescaled)}" if rescaled else ""
-        lines.append(f"Metrics in order: {_fit_names(weighted)}{scales}")
+        scales_clause = f"; rescaled: {_fit_names(rescaled_metrics)}" if rescaled_metrics else ""
+        lines.append(f"Metrics in order: {_fit_names(weighted_names)}{scales_clause}")
         if {"accuracy", "error_rate", "tar", "tor"} & {
             *parameters["metrics"]
         } and "prevalence" in summary:
@@ -295,10 +297,12 @@ def headline(result: Document) -> list[str]:
 
 def _fit_names(names: Sequence[str]) -> str:
     """Return the names that fit in a line or two, at least the first two, and how many are left."""
-    ends_at = accumulate(len(name) + 2 for name in names)
-    most = max(sum(end <= NAMES_WIDTH for end in ends_at), 2)
-    left = len(names) - most
-    return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
+    end_positions = accumulate(len(name) + 2 for name in names)
+    max_names = max(sum(end_position <= NAMES_WIDTH for end_position in end_positions), 2)
+    omitted_count = len(names) - max_names
+    return ", ".join(names[:max_names]) + (
+        f" and {omitted_count} more" if omitted_count > 0 else ""
+    )
 
 
 _RANKED = {

@@ -17,9 +17,9 @@ from clfeval.pages.table_parts import ABSENT, ARROWS, difference_tables, draw_ba
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 
-BEST = 20  # models on a screen; files have all
+MAX_MODELS = 20  # models on a screen; files have all
 MAX_METRIC_ROWS = 60  # rows of tables of metrics
-SCORES = {
+TITLE_OF_SCORE = {
     "mlcps": "MLcps",
     "order_free": "order-free",
     "lowest": "lowest",
@@ -35,23 +35,26 @@ class BestModels:
     """The best models of a result: their indices in its tables and their rows."""
 
     result: Document
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
     rows: tuple[Row, ...]
 
     @classmethod
-    def from_result(cls, result: Document, most: int = BEST) -> BestModels:
+    def from_result(cls, result: Document, most: int = MAX_MODELS) -> BestModels:
         """Return the best models by rank, then by table order; models without rank are last."""
         ranks = result.tables["ranks"]
         score = result.parameters["ranked_by"]
         columns = ranks.columns if isinstance(ranks, LazyRows) else {}  # without making rows
-        column = columns[score] if score in columns else (row[score] for row in ranks)
-        order = ((rank if isinstance(rank, int) else inf, i) for i, rank in enumerate(column))
-        places = tuple(i for _, i in nsmallest(most, order))
-        return cls(result, places, tuple(result.tables["models"][i] for i in places))
+        score_ranks = columns[score] if score in columns else (row[score] for row in ranks)
+        rank_and_index = (
+            (rank if isinstance(rank, int) else inf, index)
+            for index, rank in enumerate(score_ranks)
+        )
+        indices = tuple(index for _, index in nsmallest(most, rank_and_index))
+        return cls(result, indices, tuple(result.tables["models"][index] for index in indices))
 
     def head(self, most: int) -> BestModels:
         """Return the first of the best models."""
-        return BestModels(self.result, self.places[:most], self.rows[:most])
+        return BestModels(self.result, self.indices[:most], self.rows[:most])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -66,8 +69,11 @@ class BestModels:
     def of_table(self, name: str) -> list[list[Row]]:
         """Return the rows of each model in a table with equally many rows for every model."""
         table = self.result.tables[name]
-        size = len(table) // len(self.result.tables["models"])
-        return [list(table[i * size : (i + 1) * size]) for i in self.places]
+        rows_per_model = len(table) // len(self.result.tables["models"])
+        return [
+            list(table[index * rows_per_model : (index + 1) * rows_per_model])
+            for index in self.indices
+        ]
 
     def rows_in(self, table: Rows) -> list[Row]:
         """Return the models' rows of a table that has at most one for each, in any order."""
@@ -99,14 +105,14 @@ def format_names(cell: Cell) -> str:
     return join_names(cell) if isinstance(cell, list) and cell else ABSENT
 
 
-MATRIX = 24  # metrics side by side
-BREAKER = "✗"
+MAX_COLUMNS = 24  # metrics side by side
+DEALBREAKER_SIGN = "✗"
 
 
-def requested_tables(best: BestModels, digits: int) -> Iterator[TableView]:
+def requested_tables(best_models: BestModels, digits: int) -> Iterator[TableView]:
     """Yield the tables of options, in reading order."""
-    tables = best.result.tables
-    parameters = best.result.parameters
+    tables = best_models.result.tables
+    parameters = best_models.result.parameters
     if tables.get("weights"):
         columns: dict[str, Source] = {
             "model": "model",
@@ -115,21 +121,21 @@ def requested_tables(best: BestModels, digits: int) -> Iterator[TableView]:
             "order-free\nshare": "share_order_free",
         }
         title = f"Share of first ranks under random weights ({parameters['draws']:,} weightings)"
-        yield best.table(
+        yield best_models.table(
             "weights",
             title,
             columns,
-            [row for (row,) in best.of_table("weights")],
+            [row for (row,) in best_models.of_table("weights")],
             right=["bar"],
             rank="asked",
             lead="share",
             legend=("share", "share_order_free"),
         )
     if tables.get("desirability"):
-        yield _desirability_table(best, digits)
+        yield _desirability_table(best_models, digits)
         columns = {"metric": "metric", "goal": "goal", "weight": _format_weight}
-        goals = best.of_table("desirability")[0]
-        yield best.table(
+        goals = best_models.of_table("desirability")[0]
+        yield best_models.table(
             "desirability",
             "Desirability goals",
             columns,
@@ -147,52 +153,58 @@ def requested_tables(best: BestModels, digits: int) -> Iterator[TableView]:
             "rank there": "rank_there",
             "rank change": _format_rank_change,
         }
-        title = f"Models in {parameters['compare']} by {SCORES[str(parameters['ranked_by'])]}"
-        rows = best.rows_in(tables["compared"])
-        yield best.table("compared", title, columns, rows, rank="asked")
-    if rows := [*tables.get("agreement", ())]:
-        columns = {
-            "score": lambda row: SCORES.get(row["measure"], row["measure"]),
-            "Kendall τ": "kendall",
-            "Spearman ρ": "spearman",
-            "first here": lambda row: format_names(row["top_here"]),
-            "first there": lambda row: (
-                "the same" if row["same_top"] else format_names(row["top_there"])
-            ),
-        }
-        models = format_count(int(str(rows[0]["models"])), "model")
-        title = f"Agreement with {parameters['compare']} on {models}"
-        yield best.table("agreement", title, columns, rows, rank="asked")
+        score_title = TITLE_OF_SCORE[str(parameters["ranked_by"])]
+        title = f"Models in {parameters['compare']} by {score_title}"
+        rows = best_models.rows_in(tables["compared"])
+        yield best_models.table("compared", title, columns, rows, rank="asked")
+    if agreement_rows := [*tables.get("agreement", ())]:
+        yield _agreement_table(best_models, agreement_rows)
 
 
-def _desirability_table(best: BestModels, digits: int) -> TableView:
+def _agreement_table(best_models: BestModels, rows: Sequence[Row]) -> TableView:
+    """Return the table of how far the ranks of two tables agree, by each score."""
+    columns: dict[str, Source] = {
+        "score": lambda row: TITLE_OF_SCORE.get(row["measure"], row["measure"]),
+        "Kendall τ": "kendall",
+        "Spearman ρ": "spearman",
+        "first here": lambda row: format_names(row["top_here"]),
+        "first there": lambda row: (
+            "the same" if row["same_top"] else format_names(row["top_there"])
+        ),
+    }
+    models_phrase = format_count(int(str(rows[0]["models"])), "model")
+    title = f"Agreement with {best_models.result.parameters['compare']} on {models_phrase}"
+    return best_models.table("agreement", title, columns, rows, rank="asked")
+
+
+def _desirability_table(best_models: BestModels, digits: int) -> TableView:
     """Return the table of desirabilities, models by metrics, with dealbreakers marked."""
-    blocks = best.of_table("desirability")
-    metrics = [row["metric"] for row in blocks[0]]
+    rows_of_models = best_models.of_table("desirability")
+    metrics = [row["metric"] for row in rows_of_models[0]]
     rows = []
-    for row, block in zip(best.rows, blocks, strict=True):
+    for row, metric_rows in zip(best_models.rows, rows_of_models, strict=True):
         cells = {"model": row["model"], "D": format_cell(row["desirability"], digits)}
-        for metric_row in block:
-            mark = f"{BREAKER} " if metric_row["dealbreaker"] else ""
+        for metric_row in metric_rows:
+            mark = f"{DEALBREAKER_SIGN} " if metric_row["dealbreaker"] else ""
             cells[f"d of\n{metric_row['metric']}"] = mark + format_cell(metric_row["d"], digits)
         rows.append(as_row(cells))
-    right = ["D", *(f"d of\n{metric}" for metric in metrics[:MATRIX])]
-    columns: dict[str, Source] = {head: head for head in ("model", *right)}
+    right_headings = ["D", *(f"d of\n{metric}" for metric in metrics[:MAX_COLUMNS])]
+    columns: dict[str, Source] = {head: head for head in ("model", *right_headings)}
     notes = []
     fields = {}
-    if len(metrics) > MATRIX:
-        left = f"{format_count(len(metrics) - MATRIX, 'more metric')}, all: "
-        notes.append(f"{left}{OPTION}--format csv --show desirability{END}")
+    if len(metrics) > MAX_COLUMNS:
+        omission_phrase = f"{format_count(len(metrics) - MAX_COLUMNS, 'more metric')}, all: "
+        notes.append(f"{omission_phrase}{OPTION}--format csv --show desirability{END}")
         fields["total"] = 0
-    if any(BREAKER in str(cell) for row in rows for cell in row.values()):
-        notes.append(f"{BREAKER} unacceptable: d = 0 makes D = 0")
-    return best.table(
+    if any(DEALBREAKER_SIGN in str(cell) for row in rows for cell in row.values()):
+        notes.append(f"{DEALBREAKER_SIGN} unacceptable: d = 0 makes D = 0")
+    return best_models.table(
         "desirability",
         "Desirability of each value, 0 to 1",
         columns,
         rows,
         note="; ".join(notes),
-        right=right,
+        right=right_headings,
         rank="asked",
         **fields,
     )
@@ -203,35 +215,39 @@ def _format_weight(row: Row) -> str:
 
 
 def _format_rank_change(row: Row) -> str:
-    ranks = row["moved"]
-    if not isinstance(ranks, int):
+    rank_change = row["moved"]
+    if not isinstance(rank_change, int):
         return ABSENT
-    return f"{abs(ranks)} {'lower' if ranks > 0 else 'higher'}" if ranks else "the same"
+    return (
+        f"{abs(rank_change)} {'lower' if rank_change > 0 else 'higher'}"
+        if rank_change
+        else "the same"
+    )
 
 
-UNKNOWN = "?"
+UNKNOWN_SIGN = "?"
 
 
 def format_range(limits: Sequence[object]) -> str:
     """Return a range as `-1 to 1`."""
-    return " to ".join(f"{end:g}" for end in limits)
+    return " to ".join(f"{limit:g}" for limit in limits)
 
 
 def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     """Yield the tables in reading order: those of options, then those of every ranking."""
-    best = BestModels.from_result(result)
+    best_models = BestModels.from_result(result)
     tables = result.tables
-    yield from requested_tables(best, digits)
+    yield from requested_tables(best_models, digits)
     yield from difference_tables(result)
-    yield _ranking_table(best)
-    yield _stability_table(best)
+    yield _ranking_table(best_models)
+    yield _stability_table(best_models)
     if result.summary["models"] > 1:
-        yield _ranks_table(best)
+        yield _ranks_table(best_models)
     columns: dict[str, Source]
-    if metrics := [*tables["metrics"]]:
-        rays = result.parameters["metrics"]
+    if metric_rows := [*tables["metrics"]]:
+        ray_names = result.parameters["metrics"]
         columns = {
-            "ray": lambda row: str(rays.index(row["metric"]) + 1),
+            "ray": lambda row: str(ray_names.index(row["metric"]) + 1),
             "metric": lambda row: f"{row['metric']} {ARROWS[str(row['direction'])]}",
             "scale": lambda row: (
                 "unchanged" if row["low"] is None else format_range([row["low"], row["high"]])
@@ -241,28 +257,28 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
             "average": "average",
             "maximum": "most",
         }
-        yield best.table(
+        yield best_models.table(
             "metrics",
             "Metrics in the order of their rays",
             columns,
-            metrics,
+            metric_rows,
             right=["ray", "scale", "weight"],
             write=format_close,
         )
-    if redundant := tables.get("redundant"):
+    if redundant_rows := tables.get("redundant"):
         columns = {"first": "first", "second": "second", "why": "why", "reason": "note"}
-        yield best.table("redundant", "Redundant metrics", columns, redundant)
-    yield from _influence_table(best)
-    if dominated := tables.get("dominance"):
+        yield best_models.table("redundant", "Redundant metrics", columns, redundant_rows)
+    yield from _influence_table(best_models)
+    if dominated_rows := tables.get("dominance"):
         columns = {"model": "model", "dominated by": lambda row: format_names(row["dominated_by"])}
-        yield best.table(
+        yield best_models.table(
             "dominance",
             "Dominated models (not on the Pareto front)",
             columns,
-            best.rows_in(dominated),
-            total=len(dominated),
+            best_models.rows_in(dominated_rows),
+            total=len(dominated_rows),
         )
-    if "split_mean" in best.rows[0] and len(tables.get("splits", ())):
+    if "split_mean" in best_models.rows[0] and len(tables.get("splits", ())):
         columns = {
             "model": "model",
             "mean MLcps ↑": "split_mean",
@@ -271,32 +287,32 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
         }
         title = f"MLcps over {len(tables['splits']) // len(tables['models'])} splits"
         note = f"each split: {OPTION}--format csv --show splits{END}"
-        yield best.table("models", title, columns, note=note, name="splits")
+        yield best_models.table("models", title, columns, note=note, name="splits")
 
 
-def _ranking_table(best: BestModels) -> TableView:
+def _ranking_table(best_models: BestModels) -> TableView:
     """Return the ranking: one line per model, best first, with a bar of the score that ranks."""
-    first = best.rows[0]
-    by_desirability = best.by_desirability
+    first_row = best_models.rows[0]
+    by_desirability = best_models.by_desirability
     score = "desirability" if by_desirability else "normalised"
-    broken = any(row.get("dealbreakers") for row in best.rows)
+    has_dealbreakers = any(row.get("dealbreakers") for row in best_models.rows)
     columns: dict[str, Source] = {
         "model": "model",
         "rank": lambda row: format_cell(row["rank"]),
         **({"D ↑": "desirability"} if by_desirability else {}),
-        **({"metrics\nwith d = 0": _dealbreaker_count} if broken else {}),
+        **({"metrics\nwith d = 0": _dealbreaker_count} if has_dealbreakers else {}),
         "MLcps ↑": "mlcps",
         "normalised ↑": "normalised",
-        **({"first in\nbootstrap": "first"} if "first" in first else {}),
-        **({"splits\nwon": "split_wins"} if "split_wins" in first else {}),
+        **({"first in\nbootstrap": "first"} if "first" in first_row else {}),
+        **({"splits\nwon": "split_wins"} if "split_wins" in first_row else {}),
         "mean ↑": "mean",
         "Pareto\nfront": "pareto",
         "bar": lambda row: draw_bar(cell_value(row.get(score))),
     }
     title = "Models by desirability (D)" if by_desirability else "Models by MLcps"
-    resamples = best.result.parameters["resamples"]
+    resamples = best_models.result.parameters["resamples"]
     note = f"bootstrap: {resamples:,} paired resamples of the rows" if resamples else ""
-    return best.table(
+    return best_models.table(
         "models",
         title,
         columns,
@@ -309,33 +325,34 @@ def _ranking_table(best: BestModels) -> TableView:
 
 
 def _dealbreaker_count(row: Row) -> int:
-    deals = row["dealbreakers"]
-    return len(deals) if isinstance(deals, list) else 0
+    dealbreakers = row["dealbreakers"]
+    return len(dealbreakers) if isinstance(dealbreakers, list) else 0
 
 
-def _stability_table(best: BestModels) -> TableView:
+def _stability_table(best_models: BestModels) -> TableView:
     """Return the table of each model in other orders of the metrics, its mean, the Pareto front."""
-    polygon = best.result.parameters["orders"] is not None
+    has_polygon = best_models.result.parameters["orders"] is not None
     ranks_over_orders = {
         row["model"]: dict.fromkeys((row["best_over_orders"], row["worst_over_orders"]))
-        for (row,) in best.of_table("ranks")
+        for (row,) in best_models.of_table("ranks")
     }
     columns: dict[str, Source] = {"model": "model"}
-    if polygon:
+    if has_polygon:
         columns |= {"order-free\n↑": "order_free", "lowest\n↑": "lowest", "highest\n↑": "highest"}
     columns |= {"mean\n↑": "mean", "SD": "sd"}
-    if polygon:
+    if has_polygon:
         columns["ranks"] = lambda row: "-".join(map(str, ranks_over_orders[row["model"]]))
     columns["Pareto\nfront"] = lambda row: (
         "yes" if row["pareto"] else f"no: {row['dominated_by']} dominates"
     )
-    if any(row.get("dealbreakers") for row in best.rows):
+    if any(row.get("dealbreakers") for row in best_models.rows):
         columns["dealbreakers"] = lambda row: format_names(row["dealbreakers"])
-    title = "Stability of MLcps" + " (the ranking is by D)" * best.by_desirability
+    title = "Stability of MLcps"
+    title += " (the ranking is by D)" if best_models.by_desirability else ""
     note = ""
-    if best.result.parameters["from"] == "metrics":
+    if best_models.result.parameters["from"] == "metrics":
         note = "sampling error is not included: a table of metrics does not show it"
-    return best.table(
+    return best_models.table(
         "models",
         title,
         columns,
@@ -346,62 +363,79 @@ def _stability_table(best: BestModels) -> TableView:
     )
 
 
-def _ranks_table(best: BestModels) -> TableView:
+def _ranks_table(best_models: BestModels) -> TableView:
     """Return the table of ranks by every score, and of what they depend on."""
-    rows = [row for (row,) in best.of_table("ranks")]
-    scores = [name for name in SCORES if any(row.get(name) is not None for row in rows)]
-    columns: dict[str, Source] = {"model": "model", **{SCORES[name]: name for name in scores}}
+    rows = [row for (row,) in best_models.of_table("ranks")]
+    scores = [name for name in TITLE_OF_SCORE if any(row.get(name) is not None for row in rows)]
+    columns: dict[str, Source] = {
+        "model": "model",
+        **{TITLE_OF_SCORE[name]: name for name in scores},
+    }
     notes = []
 
     def dependence(row: Row, name: str) -> str:
-        return UNKNOWN if row[name] is None else format_cell(row[name])
+        return UNKNOWN_SIGN if row[name] is None else format_cell(row[name])
 
-    decides = (
+    dependence_columns = (
         ("depends\non order", "order_dependent", "the order of the metrics"),
         ("depends on\nweights", "weight_dependent", "the weights"),
     )
-    for head, name, words in decides if best.result.parameters["orders"] else ():
-        decided = [row for row in rows if row[name] is not None]
-        if decided:
+    for head, name, subject in (
+        dependence_columns if best_models.result.parameters["orders"] else ()
+    ):
+        known_rows = [row for row in rows if row[name] is not None]
+        if known_rows:
             columns[head] = partial(dependence, name=name)
-        if len(decided) < len(rows):
-            notes.append(f"{f'{UNKNOWN}: ' if decided else ''}unknown if ranks depend on {words}")
-    return best.table(
+        if len(known_rows) < len(rows):
+            notes.append(
+                f"{f'{UNKNOWN_SIGN}: ' if known_rows else ''}unknown if ranks depend on {subject}"
+            )
+    return best_models.table(
         "ranks", "Rank by each score", columns, rows, note="; ".join(notes), legend=["sd"]
     )
 
 
-def _influence_table(best: BestModels) -> Iterator[TableView]:
-    metrics = [row for row in best.result.tables["metrics"] if row["winner_doubled"] is not None]
-    if best.result.summary["models"] < 2 or not metrics:
+def _influence_table(best_models: BestModels) -> Iterator[TableView]:
+    """Yield the table of metrics without which, or at whose double weight, ranks change."""
+    metrics = [
+        row for row in best_models.result.tables["metrics"] if row["winner_doubled"] is not None
+    ]
+    if best_models.result.summary["models"] < 2 or not metrics:
         return
     # the first model by MLcps, named as in the metrics table: of ties the first, and their number
-    names = [row["model"] for (row,) in best.of_table("ranks") if row["mlcps"] == 1]
-    if not best.by_desirability:
-        names = list(best.result.summary["best"])
-    now = names[0] + f" (and {len(names) - 1} more)" * (len(names) > 1) if names else None
+    names = [row["model"] for (row,) in best_models.of_table("ranks") if row["mlcps"] == 1]
+    if not best_models.by_desirability:
+        names = list(best_models.result.summary["best"])
+    current_winner = names[0] if names else None
+    if len(names) > 1:
+        current_winner = f"{names[0]} (and {len(names) - 1} more)"
     rows = [
         row
         for row in metrics
         if row["moved_without"]
         or row["moved_doubled"]
-        or any(row[f"winner_{word}"] not in (None, now) for word in ("without", "doubled"))
+        or any(
+            row[f"winner_{change}"] not in (None, current_winner)
+            for change in ("without", "doubled")
+        )
     ]
     title = "Influence of single metrics on MLcps"
     if not rows:
-        none = as_row({"what": "no model changes its rank"})
-        yield best.table("metrics", title, {"result": "what"}, [none], name="changes")
+        no_change_row = as_row({"what": "no model changes its rank"})
+        yield best_models.table(
+            "metrics", title, {"result": "what"}, [no_change_row], name="changes"
+        )
         return
 
-    def first(row: Row, word: str) -> str:
-        name = row[f"winner_{word}"]
-        return f"{name}, unchanged" if name == now else format_cell(name)
+    def format_winner(row: Row, change: str) -> str:
+        name = row[f"winner_{change}"]
+        return f"{name}, unchanged" if name == current_winner else format_cell(name)
 
     columns: dict[str, Source] = {
         "metric": "metric",
-        "first without it": partial(first, word="without"),
+        "first without it": partial(format_winner, change="without"),
         "ranks\nchanged": "moved_without",
-        "first at double weight": partial(first, word="doubled"),
+        "first at double weight": partial(format_winner, change="doubled"),
         "ranks\nchanged ": "moved_doubled",
     }
     without_change = len(metrics) - len(rows)
@@ -410,4 +444,4 @@ def _influence_table(best: BestModels) -> Iterator[TableView]:
         notes.append(f"{format_count(without_change, 'more metric')}: no rank changes")
     if any(row["winner_without"] is None for row in rows[:MAX_METRIC_ROWS]):
         notes.append(f"{ABSENT} fewer than 3 metrics would be left")
-    yield best.table("metrics", title, columns, rows, note="; ".join(notes), name="changes")
+    yield best_models.table("metrics", title, columns, rows, note="; ".join(notes), name="changes")

@@ -399,17 +399,19 @@ HEADINGS: Mapping[str, str] = {
 
 def headline(result: Document) -> list[str]:
     """Return the headline: inputs, rows of each class, and runs."""
-    names = join_names([file.name for file in result.inputs])
+    file_names = join_names([file.name for file in result.inputs])
     summary = result.summary
-    runs = f", {format_count(summary['runs'], 'run')}" if summary.get("runs") else ""
-    return [f"Report of {names}: {format_class_counts(result)}{runs}"]
+    runs_clause = f", {format_count(summary['runs'], 'run')}" if summary.get("runs") else ""
+    return [f"Report of {file_names}: {format_class_counts(result)}{runs_clause}"]
 
 
 def other_commands_hint(result: Document) -> str:
     """Return the hint on other commands for several models with thresholded predictions."""
-    models = [row for row in result.unsliced_rows("models") if row.get("tp") is not None]
+    labelled_rows = [row for row in result.unsliced_rows("models") if row.get("tp") is not None]
     has_other_rows = not {"classes", "runs", "min_cell"}.isdisjoint(result.summary)
-    return "" if result.methods or has_other_rows or len(models) < 2 or result.again else BEYOND
+    return (
+        "" if result.methods or has_other_rows or len(labelled_rows) < 2 or result.again else BEYOND
+    )
 
 
 CURVES = (
@@ -439,82 +441,94 @@ def page_charts(result: Document) -> Iterator[Chart]:
     """Yield the curves that a result has, the best model first, of at most 26 models."""
     if "curves" not in result.tables:
         return
-    names = [row["model"] for row in sort_by_column(result.unsliced_rows("models"), "roc_auc")]
-    left = len(names) - MAX_CURVES
-    notes = (Note(format_count(left, "more model")),) if left > 0 else ()
-    for chart in _all_charts(result, names[:MAX_CURVES]):
+    models = [row["model"] for row in sort_by_column(result.unsliced_rows("models"), "roc_auc")]
+    unshown_count = len(models) - MAX_CURVES
+    notes = (Note(format_count(unshown_count, "more model")),) if unshown_count > 0 else ()
+    for chart in _all_charts(result, models[:MAX_CURVES]):
         yield replace(chart, key=(*chart.key, *notes))
 
 
-def _all_charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
-    rows_by_model = _rows_by_model(result.unsliced_rows("curves"), names)
-    chance = {"roc": SHARE_RANGE, "gain": SHARE_RANGE, "lift": (1.0, 1.0)}
+def _all_charts(result: Document, models: Sequence[str]) -> Iterator[Chart]:
+    rows_by_model = _rows_by_model(result.unsliced_rows("curves"), models)
+    chance_heights = {"roc": SHARE_RANGE, "gain": SHARE_RANGE, "lift": (1.0, 1.0)}
     if (prevalence := cell_value(result.summary["prevalence"])) is not None:
-        chance["pr"] = prevalence, prevalence
-    for name, title, x, y, label in CURVES:
-        if series := _curves(rows_by_model, names, x, y):
-            references = [_reference_line("chance", *chance[name])] if name in chance else []
-            key = (Note("chance: precision equal to the prevalence"),) * (name == "pr" in chance)
+        chance_heights["pr"] = prevalence, prevalence
+    for name, title, x_column, y_column, x_title in CURVES:
+        if series := _curves(rows_by_model, models, x_column, y_column):
+            reference_lines = (
+                [_reference_line("chance", *chance_heights[name])] if name in chance_heights else []
+            )
+            has_pr_chance = name == "pr" and "pr" in chance_heights
+            note = Note("chance: precision equal to the prevalence")
             yield Chart(
                 "lines",
                 title,
-                Axis(label, range=SHARE_RANGE),
+                Axis(x_title, range=SHARE_RANGE),
                 Axis(range=None if name == "lift" else SHARE_RANGE),
-                (*series, *references),
-                key=key,
+                (*series, *reference_lines),
+                key=(note,) if has_pr_chance else (),
                 name=name,
             )
     if "calibration" in result.tables:
-        bins = _rows_by_model(result.unsliced_rows("calibration"), names)
-        curves = [
-            Series(name, (_points(bins[name], "mean_score", "observed"),))
-            for name in names
-            if name in bins
+        bins_by_model = _rows_by_model(result.unsliced_rows("calibration"), models)
+        calibration_curves = [
+            Series(name, (_points(bins_by_model[name], "mean_score", "observed"),))
+            for name in models
+            if name in bins_by_model
         ]
-        curves.append(_reference_line("calibrated", *SHARE_RANGE))
+        calibration_curves.append(_reference_line("calibrated", *SHARE_RANGE))
         title = "Calibration curve: observed share of positives by mean score, in deciles"
         axis = Axis("mean score", range=SHARE_RANGE)
         yield Chart(
-            "lines", title, axis, Axis(range=SHARE_RANGE), tuple(curves), name="calibration"
+            "lines",
+            title,
+            axis,
+            Axis(range=SHARE_RANGE),
+            tuple(calibration_curves),
+            name="calibration",
         )
     if "decision" in result.tables:
-        yield _net_benefit_chart(result, names)
-    risks = _rows_by_model(result.unsliced_rows("risk"), names)
-    if series := _curves(risks, names, "coverage", "risk"):
+        yield _net_benefit_chart(result, models)
+    risks = _rows_by_model(result.unsliced_rows("risk"), models)
+    if series := _curves(risks, models, "coverage", "risk"):
         title = "Risk-coverage curve: error rate among rows with a prediction"
         yield Chart("lines", title, Axis("coverage", range=SHARE_RANGE), series=series, name="risk")
 
 
 def _curves(
-    rows_by_model: Mapping[str, Sequence[Row]], names: Sequence[str], x: str, y: str
+    rows_by_model: Mapping[str, Sequence[Row]], models: Sequence[str], x_column: str, y_column: str
 ) -> tuple[Series, ...]:
     """Return the curves of the models that have at least two points."""
-    curves = ((name, _points(rows_by_model.get(name, ()), x, y)) for name in names)
-    return tuple(Series(name, (points,)) for name, points in curves if len(points) > 1)
+    curves = (
+        (model, _points(rows_by_model.get(model, ()), x_column, y_column)) for model in models
+    )
+    return tuple(Series(model, (points,)) for model, points in curves if len(points) > 1)
 
 
-def _reference_line(name: str, left: float, right: float, letter: str = REFERENCE_MARKER) -> Series:
+def _reference_line(
+    name: str, left_height: float, right_height: float, letter: str = REFERENCE_MARKER
+) -> Series:
     """Return a line over the whole width with which models are compared."""
-    return Series(name, (((0.0, left), (1.0, right)),), letter=letter)
+    return Series(name, (((0.0, left_height), (1.0, right_height)),), letter=letter)
 
 
-def _rows_by_model(rows: Sequence[Row], names: Collection[str]) -> dict[str, list[Row]]:
+def _rows_by_model(rows: Sequence[Row], models: Collection[str]) -> dict[str, list[Row]]:
     rows_by_model: dict[str, list[Row]] = {}
     for i, model in enumerate(column_values(rows, "model")):
-        if str(model) in names:
+        if str(model) in models:
             rows_by_model.setdefault(str(model), []).append(rows[i])
     return rows_by_model
 
 
-def _points(rows: Sequence[Row], x: str, y: str) -> tuple[Point, ...]:
-    points = (row_point(row, x, y) for row in rows)
+def _points(rows: Sequence[Row], x_column: str, y_column: str) -> tuple[Point, ...]:
+    points = (row_point(row, x_column, y_column) for row in rows)
     return tuple(point for point in points if point)
 
 
-def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
+def _net_benefit_chart(result: Document, models: Sequence[str]) -> Chart:
     """Return the net benefit of models, treat-all and treat-none, without deep negative points."""
     table = result.unsliced_rows("decision")
-    rows_by_model = _rows_by_model(table, names)
+    rows_by_model = _rows_by_model(table, models)
     first_rows = rows_where(table, "model", table[0]["model"])
     highest = max(cell_value(row["treat_all"]) or 0.0 for row in first_rows)
     lowest_drawn = -0.05 * max(1e-9, highest)
@@ -524,9 +538,9 @@ def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
         return tuple((x, y) for x, y in points if y >= lowest_drawn)
 
     series = [
-        Series(name, (curve(rows_by_model[name], "net_benefit"),))
-        for name in names
-        if name in rows_by_model
+        Series(model, (curve(rows_by_model[model], "net_benefit"),))
+        for model in models
+        if model in rows_by_model
     ]
     treat_all = _falling_curve(_points(first_rows, "threshold", "treat_all"), lowest_drawn)
     if treat_all:
@@ -537,17 +551,17 @@ def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
     return Chart("lines", title, axis, series=tuple(series), name="benefit")
 
 
-def _falling_curve(points: Sequence[Point], lowest: float) -> tuple[Point, ...]:
+def _falling_curve(points: Sequence[Point], lowest_height: float) -> tuple[Point, ...]:
     """Return the points of a falling curve from a height up: at least two, or none.
 
     Where one is left the curve ends where it falls to that height, between this point and the next.
     """
-    high_points = [(x, y) for x, y in points if y >= lowest]
+    high_points = [(x, y) for x, y in points if y >= lowest_height]
     if len(high_points) != 1 or len(points) == 1:
         return tuple(high_points) if len(points) > 1 else ()
     (x, y), (next_x, next_y) = points[:2]
-    share = (y - lowest) / (y - next_y)
-    return (x, y), (x + share * (next_x - x), lowest)
+    step_share = (y - lowest_height) / (y - next_y)
+    return (x, y), (x + step_share * (next_x - x), lowest_height)
 
 
 PAGE = Page(

@@ -72,16 +72,18 @@ def same_specificity_tables(result: Document) -> Iterator[TableView]:
     if not rows:
         return
     references = {cell_text(row["reference"]) for row in rows}
-    minus: dict[str, Source] = {"minus": "reference"} if len(references) > 1 else {}
-    models: dict[str, Source] = {"model": "model", **minus}
-    name = describe_reference(str(rows[0]["reference"]), str(result.parameters["reference"]))
-    title = f"Sensitivity at the specificity of {name}"
+    reference_column: dict[str, Source] = {"minus": "reference"} if len(references) > 1 else {}
+    model_columns: dict[str, Source] = {"model": "model", **reference_column}
+    reference_name = describe_reference(
+        str(rows[0]["reference"]), str(result.parameters["reference"])
+    )
+    title = f"Sensitivity at the specificity of {reference_name}"
     if len(references) == 1:
         title += f" ({format_number(cell_number(rows[0]['specificity']))})"
     yield TableView(
         "same_specificity",
         title,
-        {**models, "sens. ↑": "sensitivity", **SHORT},
+        {**model_columns, "sens. ↑": "sensitivity", **SHORT},
         rows,
         MAX_MODELS,
         _same_specificity_note(rows),
@@ -90,9 +92,9 @@ def same_specificity_tables(result: Document) -> Iterator[TableView]:
         keep_columns=True,
     )
     yield _operating_points(
-        f"Thresholds with at least the specificity of {name}",
+        f"Thresholds with at least the specificity of {reference_name}",
         {
-            **models,
+            **model_columns,
             "threshold": "threshold",
             "sens. ↑": "threshold_sensitivity",
             "spec. ↑": "threshold_specificity",
@@ -101,9 +103,9 @@ def same_specificity_tables(result: Document) -> Iterator[TableView]:
         "operating_points",
     )
     yield _operating_points(
-        f"Sensitivity when flagging as many rows as {name}",
+        f"Sensitivity when flagging as many rows as {reference_name}",
         {
-            **models,
+            **model_columns,
             "rows flagged": "flagged",
             "sens. ↑": "flagged_sensitivity",
             "difference": "flagged_difference",
@@ -114,7 +116,7 @@ def same_specificity_tables(result: Document) -> Iterator[TableView]:
 
 
 def _operating_points(
-    title: str, columns: Mapping[str, Source], rows: Sequence[Row], name: str
+    title: str, columns: Mapping[str, Source], rows: Sequence[Row], table_name: str
 ) -> TableView:
     """Return a table of the models at one operating point each."""
     return TableView(
@@ -124,7 +126,7 @@ def _operating_points(
         rows,
         MAX_MODELS,
         rank="asked",
-        name=name,
+        name=table_name,
         keep_columns=True,
         places=(),
     )
@@ -135,9 +137,9 @@ def _same_specificity_note(rows: Sequence[Row]) -> str:
     reasons = {str(row["method"]) for row in rows if str(row["method"]).startswith("none: ")}
     notes = [reason.removeprefix("none: ") for reason in sorted(reasons)]
     sensitivities = {cell_text(row["reference"]): row["reference_sensitivity"] for row in rows}
-    for name, sensitivity in sensitivities.items():
-        value = format_number(cell_number(sensitivity))
-        notes.insert(0, f"sensitivity of {quote_if_ambiguous(name)}: {value}")
+    for reference, sensitivity in sensitivities.items():
+        sensitivity_text = format_number(cell_number(sensitivity))
+        notes.insert(0, f"sensitivity of {quote_if_ambiguous(reference)}: {sensitivity_text}")
     if len(rows) > len(reasons) and any(row["p"] is not None for row in rows):
         notes.append("intervals and p: adjusted for all models with scores")
     return "; ".join(notes)

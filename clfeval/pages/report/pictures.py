@@ -53,19 +53,21 @@ def pictures(result: Document) -> Iterator[Chart]:
     yield from intervals.intervals_of_models(result)
     yield from differences(result)
     yield from _all_pairs(result)
-    models = intervals.leading_models(result, PANELS)
-    yield from _calibration(result, models)
-    yield from _score_histograms(result, models)
-    charts = {chart.name: chart for chart in page_charts(result) if chart.name != "calibration"}
-    best = models[0] if models else ""
+    shown_models = intervals.leading_models(result, PANELS)
+    yield from _calibration(result, shown_models)
+    yield from _score_histograms(result, shown_models)
+    charts_by_name = {
+        chart.name: chart for chart in page_charts(result) if chart.name != "calibration"
+    }
+    best_model = shown_models[0] if shown_models else ""
     for name in ("benefit", "roc"):
-        if name in charts:
-            yield replace(_with_details(result, charts[name], best), rank="main")
-    yield from _confusions(result, models)
+        if name in charts_by_name:
+            yield replace(_with_details(result, charts_by_name[name], best_model), rank="main")
+    yield from _confusions(result, shown_models)
     yield from _slices(result)
     for name in FOLDED:
-        if name in charts:
-            yield _with_details(result, charts[name], best)
+        if name in charts_by_name:
+            yield _with_details(result, charts_by_name[name], best_model)
 
 
 def differences(result: Document) -> Iterator[Chart]:
@@ -76,41 +78,48 @@ def differences(result: Document) -> Iterator[Chart]:
         if as_estimate(row["difference_adjusted"]).value is not None
     ]
     measures = list(dict.fromkeys(row["measure"] for row in rows))
-    lead = intervals.deciding_measure(result)
+    lead_measure = intervals.deciding_measure(result)
     margins = result.parameters.get("margin", {})
-    requested = {*margins, *result.parameters.get("measure", ()), lead}
-    for measure in sorted(requested & {*measures}, key=[lead, *measures].index)[:MEASURES]:
+    requested_measures = {*margins, *result.parameters.get("measure", ()), lead_measure}
+    compared_measures = sorted(
+        requested_measures & {*measures}, key=[lead_measure, *measures].index
+    )
+    for measure in compared_measures[:MEASURES]:
         measure_rows = [row for row in rows if row["measure"] == measure]
-        several = len({row["reference"] for row in measure_rows}) > 1
-        if not several or len(measure_rows) <= SLICES:
-            yield _differences_of_measure(result, measure, measure_rows, several=several)
+        has_several_references = len({row["reference"] for row in measure_rows}) > 1
+        if not has_several_references or len(measure_rows) <= SLICES:
+            yield _differences_of_measure(
+                result, measure, measure_rows, has_several_references=has_several_references
+            )
 
 
 def _differences_of_measure(
-    result: Document, measure: str, rows: Sequence[Row], *, several: bool
+    result: Document, measure: str, rows: Sequence[Row], *, has_several_references: bool
 ) -> Chart:
-    """Return the differences in a measure; several: whether there are several references."""
+    """Return the differences in a measure from one reference, or from several ones."""
     margin = result.parameters.get("margin", {}).get(measure)
-    limits = (-margin, margin) if margin else ()
+    margin_limits = (-margin, margin) if margin else ()
     series = []
     for row in rows:
-        name = f"{row['model']} − {row['reference']}" if several else row["model"]
-        verdict = f" {row['verdict']}" if row["verdict"] else ""
-        series.append(intervals.interval_row(name, row["difference_adjusted"], verdict))
-    pair = "between models"
-    if not several:
+        row_label = (
+            f"{row['model']} − {row['reference']}" if has_several_references else row["model"]
+        )
+        verdict_text = f" {row['verdict']}" if row["verdict"] else ""
+        series.append(intervals.interval_row(row_label, row["difference_adjusted"], verdict_text))
+    pair_phrase = "between models"
+    if not has_several_references:
         requested_reference = str(result.parameters.get("reference"))
-        pair = f"to {describe_reference(str(rows[0]['reference']), requested_reference)}"
+        pair_phrase = f"to {describe_reference(str(rows[0]['reference']), requested_reference)}"
     finding = intervals.sentences_on(result, "compared", "significantly-worse", "equivalent")
     title = intervals.title_of(measure)
     return Chart(
         "intervals",
-        f"Difference in {title} {pair}, simultaneous intervals",
+        f"Difference in {title} {pair_phrase}, simultaneous intervals",
         Axis(f"difference in {title}"),
         series=tuple(series),
         guides=(
             Guide("no difference", x=0.0),
-            *(Guide(f"red: margin ±{margin:g}", x=limit, limit=True) for limit in limits),
+            *(Guide(f"red: margin ±{margin:g}", x=limit, limit=True) for limit in margin_limits),
         ),
         name="differences",
         rank="main",
@@ -120,41 +129,49 @@ def _differences_of_measure(
 
 def _all_pairs(result: Document) -> Iterator[Chart]:
     """Yield the matrix of differences of all pairs, row minus column; significant ones shaded."""
-    lead = intervals.deciding_measure(result)
+    lead_measure = intervals.deciding_measure(result)
     level = result.parameters.get("level") or 0.95
-    pairs = [row for row in comparison_rows(result, "reference") if row["measure"] == lead]
-    if len({row["reference"] for row in pairs}) < 2:
+    pair_rows = [
+        row for row in comparison_rows(result, "reference") if row["measure"] == lead_measure
+    ]
+    if len({row["reference"] for row in pair_rows}) < 2:
         return
-    rows = sort_by_column(result.unsliced_rows("models"), lead)
-    names = [row["model"] for row in rows]
-    cells: dict[tuple[str, str], tuple[float | None, float]] = {}  # difference, and its shade
-    for row in pairs:
-        model = row["model"]
-        reference = cell_text(row["reference"])
-        value = cell_value(row["difference"])
-        p = cell_value(row["p_adjusted"])
-        shade = 1.0 if p is not None and p < 1 - level else 0.0
-        cells[model, reference] = value, shade
-        cells[reference, model] = None if value is None else -value, shade
-    compared = intervals.sentences_on(result, "compared")
-    series = tuple(
-        Series(
-            a,
-            values=tuple(cells.get((a, b), (None, 0.0))[0] for b in names),
-            spans=tuple((cells.get((a, b), (None, 0.0))[1], None) for b in names),
-        )
-        for a in names
-    )
+    model_rows = sort_by_column(result.unsliced_rows("models"), lead_measure)
+    models = [row["model"] for row in model_rows]
+    cells = _pair_cells(pair_rows, level)
+    comparison_sentence = intervals.sentences_on(result, "compared")
+    series = []
+    for model in models:
+        row_cells = [cells.get((model, reference), (None, 0.0)) for reference in models]
+        values = tuple(difference for difference, _ in row_cells)
+        shades = tuple((shade, None) for _, shade in row_cells)
+        series.append(Series(model, values=values, spans=shades))
     yield Chart(
         "cells",
-        f"Differences in {intervals.title_of(lead)}: row minus column",
-        series=series,
-        names=tuple(names),
+        f"Differences in {intervals.title_of(lead_measure)}: row minus column",
+        series=tuple(series),
+        names=tuple(models),
         x=Axis("shaded: significant, adjusted for all pairs"),
         name="pairs",
         rank="main",
-        finding=compared or intervals.best_sentence(result),
+        finding=comparison_sentence or intervals.best_sentence(result),
     )
+
+
+def _pair_cells(
+    pair_rows: Sequence[Row], level: float
+) -> dict[tuple[str, str], tuple[float | None, float]]:
+    """Return the difference of each pair of models in both directions, and its shade."""
+    cells: dict[tuple[str, str], tuple[float | None, float]] = {}
+    for row in pair_rows:
+        model = row["model"]
+        reference = cell_text(row["reference"])
+        difference = cell_value(row["difference"])
+        p = cell_value(row["p_adjusted"])
+        shade = 1.0 if p is not None and p < 1 - level else 0.0
+        cells[model, reference] = difference, shade
+        cells[reference, model] = None if difference is None else -difference, shade
+    return cells
 
 
 def rows_of_model(result: Document, table: str, model: str) -> Sequence[Row]:
@@ -168,7 +185,7 @@ def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
         groups = rows_of_model(result, "calibration", model)
         if not groups:
             continue
-        dots = _calibration_groups(model, groups)
+        group_dots = _calibration_groups(model, groups)
         curve, curve_note = _calibration_curve(result, model)
         corners = (SHARE_RANGE[:1] * 2, SHARE_RANGE[1:] * 2)
         diagonal = Series("below: scores too high", (corners,), letter=":")
@@ -184,7 +201,7 @@ def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
                 Note("below: scores of positives (up) and negatives (down)"),
             ),
             rank="main",
-            extra=(*curve, dots),
+            extra=(*curve, group_dots),
             below=_bars(result, model),
             finding=_calibration_finding(result, model, groups),
         )
@@ -205,9 +222,10 @@ def _calibration_groups(model: str, groups: Sequence[Row]) -> Series:
 def _group_note(result: Document, groups: Sequence[Row]) -> str:
     """Return how many rows the groups have, and the level of their intervals."""
     sizes = {round(cell_number(row["rows"])) for row in groups}
-    size = f"{min(sizes):,} to " * (len(sizes) > 1) + format_count(max(sizes), "row")
+    smallest_text = f"{min(sizes):,} to " if len(sizes) > 1 else ""
     level = result.parameters.get("level")
-    return f"dots: groups of {size}" + (f", with {100 * level:g}% intervals" if level else "")
+    level_clause = f", with {100 * level:g}% intervals" if level else ""
+    return f"dots: groups of {smallest_text}{format_count(max(sizes), 'row')}{level_clause}"
 
 
 def _calibration_curve(result: Document, model: str) -> tuple[Sequence[Series], str]:
@@ -222,13 +240,13 @@ def _calibration_curve(result: Document, model: str) -> tuple[Sequence[Series], 
             height = cell_number(row["isotonic"])
             steps += [(cell_number(row["from"]), height), (cell_number(row["to"]), height)]
         return [Series(model, (tuple(steps),))] if steps else [], "line: isotonic calibration"
-    curve = _band_points(rows, "curve")
-    upper = _band_points(rows, "high_all")
-    outline = (*upper, *reversed(_band_points(rows, "low_all")))
-    area = [Series(model, (outline,), shape="area")] if upper else []
+    curve_points = _band_points(rows, "curve")
+    upper_points = _band_points(rows, "high_all")
+    outline = (*upper_points, *reversed(_band_points(rows, "low_all")))
+    band_area = [Series(model, (outline,), shape="area")] if upper_points else []
     level = result.parameters.get("level")
-    note = "line: spline" + (f" with simultaneous {100 * level:g}% band" if upper and level else "")
-    return [*area, Series(model, (curve,))], note
+    band_clause = f" with simultaneous {100 * level:g}% band" if upper_points and level else ""
+    return [*band_area, Series(model, (curve_points,))], f"line: spline{band_clause}"
 
 
 def _band_points(rows: Sequence[Row], column: str) -> tuple[Point, ...]:
@@ -242,130 +260,152 @@ def _calibration_finding(result: Document, model: str, groups: Sequence[Row]) ->
     for answer in result.answer:
         if answer.code in CALIBRATION_CODES and model in answer.models:
             return answer.text
-    significant = 0
+    significant_count = 0
     for row in groups:
         observed = as_estimate(row["observed"])
         if observed.low is not None and observed.high is not None:
-            significant += not observed.low <= cell_number(row["mean_score"]) <= observed.high
-    finding = f"In {significant} of {len(groups)} groups by score of {quote_if_ambiguous(model)} "
-    return finding + "the observed rate differs significantly from the predicted one."
+            significant_count += not observed.low <= cell_number(row["mean_score"]) <= observed.high
+    return (
+        f"In {significant_count} of {len(groups)} groups by score of {quote_if_ambiguous(model)} "
+        "the observed rate differs significantly from the predicted one."
+    )
 
 
 def _bars(result: Document, model: str) -> tuple[Series, ...]:
     """Return the histograms of both classes, the positive one up and the other one down."""
     rows = rows_of_model(result, "distribution", model)
     histograms = []
-    for i, name in enumerate(dict.fromkeys(cell_text(row["class"]) for row in rows)):
-        bins = [row for row in rows if row["class"] == name]
+    class_names = dict.fromkeys(cell_text(row["class"]) for row in rows)  # the positive one first
+    for class_index, class_name in enumerate(class_names):
+        bins = [row for row in rows if row["class"] == class_name]
         edges = [(cell_number(row["from"]), cell_number(row["to"])) for row in bins]
-        heights = [(1 - 2 * i) * (cell_value(row["share"]) or 0.0) for row in bins]
-        middles = [(left + right) / 2 for left, right in edges]
-        points = tuple(zip(middles, heights, strict=True))
-        side = ("positive", "negative")[i]
+        sign = 1 - 2 * class_index  # up, then down
+        heights = [sign * (cell_value(row["share"]) or 0.0) for row in bins]
+        bin_centres = [(low + high) / 2 for low, high in edges]
+        points = tuple(zip(bin_centres, heights, strict=True))
+        side = ("positive", "negative")[class_index]
         histograms.append(
-            Series(f"{side}: {name}", (points,), letter=side, shape="bars", spans=tuple(edges))
+            Series(
+                f"{side}: {class_name}", (points,), letter=side, shape="bars", spans=tuple(edges)
+            )
         )
     return tuple(histograms)
 
 
 def _score_histograms(result: Document, models: Sequence[str]) -> Iterator[Chart]:
     """Yield the scores of each leading model by class, with its threshold."""
-    histograms_of = {model: bars for model in models if (bars := _bars(result, model))}
-    histograms = chain.from_iterable(histograms_of.values())
-    highest = max((abs(y) for series in histograms for _, y in series.parts[0]), default=0.0)
-    for model, bars in histograms_of.items():
+    bars_by_model = {model: bars for model in models if (bars := _bars(result, model))}
+    all_bars = chain.from_iterable(bars_by_model.values())
+    max_height = max((abs(y) for series in all_bars for _, y in series.parts[0]), default=0.0)
+    for model, bars in bars_by_model.items():
         row = rows_of_model(result, "models", model)[0]
-        cut = cell_value(row.get("threshold"))
-        guides = () if cut is None else (Guide(f"threshold {format_exact(cut)}", x=cut),)
-        auc = _interval_text(result, row.get("roc_auc"))
-        spans = bars[0].spans
+        threshold = cell_value(row.get("threshold"))
+        guides: tuple[Guide, ...] = ()
+        if threshold is not None:
+            guides = (Guide(f"threshold {format_exact(threshold)}", x=threshold),)
+        auc_text = _interval_text(result, row.get("roc_auc"))
+        bin_spans = bars[0].spans
         yield Chart(
             "lines",
             f"Scores of {model} by class",
-            Axis("score", range=(spans[0][0] or 0.0, spans[-1][1] or 0.0)),
-            Axis("share of the class", range=(-highest, highest)),
+            Axis("score", range=(bin_spans[0][0] or 0.0, bin_spans[-1][1] or 0.0)),
+            Axis("share of the class", range=(-max_height, max_height)),
             name="scores",
             guides=guides,
             extra=bars,
             rank="main",
-            finding=f"The ROC AUC of {quote_if_ambiguous(model)} is {auc}.",
+            finding=f"The ROC AUC of {quote_if_ambiguous(model)} is {auc_text}.",
             moving=("threshold", "", model),
         )
 
 
-def _with_details(result: Document, chart: Chart, best: str) -> Chart:
+def _with_details(result: Document, chart: Chart, best_model: str) -> Chart:
     """Return a chart of curves with thresholds in force, what is shaded, and the finding."""
-    shaded: tuple[Series, ...] = ()
-    dots: tuple[Series, ...] = ()
-    note = ""
+    shaded_areas: tuple[Series, ...] = ()
+    threshold_dots: tuple[Series, ...] = ()
+    shading_note = ""
     if chart.name == "roc":
-        shaded = _roc_band(result, best)
+        shaded_areas = _roc_band(result, best_model)
         level = 100 * (result.parameters.get("level") or 0.0)
-        note = f"shaded: joint {level:g}% CI of sensitivity and specificity of {{}}"
-        dots = _in_force(result, "fpr", "sensitivity")
+        shading_note = f"shaded: joint {level:g}% CI of sensitivity and specificity of {{}}"
+        threshold_dots = _in_force(result, "fpr", "sensitivity")
     elif chart.name == "pr":
-        dots = _in_force(result, "sensitivity", "ppv")
+        threshold_dots = _in_force(result, "sensitivity", "ppv")
     elif chart.name == "benefit":
-        shaded = _helping_ranges(result, chart, best)
-        note = "shaded: {} is significantly better than treat-all and treat-none"
-    key = [Note(note, (best,))] * bool(shaded) + [Note("dots: thresholds in force")] * bool(dots)
+        shaded_areas = _helping_ranges(result, chart, best_model)
+        shading_note = "shaded: {} is significantly better than treat-all and treat-none"
+    notes = list(chart.key)
+    if shaded_areas:
+        notes.append(Note(shading_note, (best_model,)))
+    if threshold_dots:
+        notes.append(Note("dots: thresholds in force"))
     return replace(
         chart,
         y=replace(chart.y, label=VERTICAL[chart.name]),
-        extra=(*shaded, *dots),
-        finding=_finding_of_curves(result, chart.name, best, shaded),
-        key=(*chart.key, *key),
+        extra=(*shaded_areas, *threshold_dots),
+        finding=_finding_of_curves(result, chart.name, best_model, shaded_areas),
+        key=tuple(notes),
         square=chart.name == "roc",
         moving=MOVING.get(chart.name),
     )
 
 
-def _finding_of_curves(result: Document, name: str, best: str, shaded: Sequence[Series]) -> str:
-    """Return the sentence on the best model's curve in a chart; shaded: ranges of thresholds."""
-    model = quote_if_ambiguous(best)
-    row = rows_of_model(result, "models", best)[0]
-    if name == "roc":
-        return f"The area under the curve of {model} is {_interval_text(result, row['roc_auc'])}."
-    if name == "pr":
+def _finding_of_curves(
+    result: Document, chart_name: str, best_model: str, shaded_areas: Sequence[Series]
+) -> str:
+    """Return the sentence on the best model's curve in a chart.
+
+    shaded_areas: of the ranges of thresholds at which it helps.
+    """
+    quoted_model = quote_if_ambiguous(best_model)
+    row = rows_of_model(result, "models", best_model)[0]
+    if chart_name == "roc":
+        auc_text = _interval_text(result, row["roc_auc"])
+        return f"The area under the curve of {quoted_model} is {auc_text}."
+    if chart_name == "pr":
         if row.get("threshold") is None:
-            return f"{model} has no threshold."
+            return f"{quoted_model} has no threshold."
         precision = intervals.interval_words(as_estimate(row.get("precision")))
         sensitivity = intervals.interval_words(as_estimate(row.get("sensitivity")))
-        return f"At its threshold {model} has precision {precision}, sensitivity {sensitivity}."
-    if name == "benefit":
-        return _net_benefit_finding(result, best, shaded)
-    if name == "risk":
+        rates_phrase = f"precision {precision}, sensitivity {sensitivity}"
+        return f"At its threshold {quoted_model} has {rates_phrase}."
+    if chart_name == "benefit":
+        return _net_benefit_finding(result, best_model, shaded_areas)
+    if chart_name == "risk":
         return intervals.sentences_on(result, "abstention")
-    return _gain_finding(result, best)
+    return _gain_finding(result, best_model)
 
 
-def _net_benefit_finding(result: Document, best: str, shaded: Sequence[Series]) -> str:
+def _net_benefit_finding(result: Document, best_model: str, shaded_areas: Sequence[Series]) -> str:
     """Return at which thresholds the best model is better than both alternatives."""
-    rows = rows_of_model(result, "decision", best)
+    rows = rows_of_model(result, "decision", best_model)
     if not any(row["helps"] is not None for row in rows):
         return "Differences from treat-all and treat-none are not tested."
-    corners = [part for series in shaded for part in series.parts]
-    ranges = [(part[0][0], part[2][0]) for part in corners]
-    texts = (f"{a:g} to {b:g}" if b > a else f"{a:g}" for a, b in ranges)
-    thresholds = f"at thresholds {' and '.join(texts)}" if ranges else "at no threshold"
-    model = quote_if_ambiguous(best)
-    return f"{model} is significantly better than treat-all and treat-none {thresholds}."
-
-
-def _gain_finding(result: Document, best: str) -> str:
-    """Return the sentence on the point of the best model's curve near a tenth of the rows."""
-    shares = [
-        [cell_value(row[key]) or 0.0 for key in ("flagged", "sensitivity")]
-        for row in rows_of_model(result, "curves", best)
+    areas = [corners for series in shaded_areas for corners in series.parts]
+    # corners of an area: two at its lowest threshold, two at its highest one
+    threshold_ranges = [(corners[0][0], corners[2][0]) for corners in areas]
+    range_texts = [
+        f"{start:g} to {end:g}" if end > start else f"{start:g}" for start, end in threshold_ranges
     ]
-    shares = [pair for pair in shares if pair[0]]
-    if not shares:
+    clause = f"at thresholds {' and '.join(range_texts)}" if range_texts else "at no threshold"
+    quoted_model = quote_if_ambiguous(best_model)
+    return f"{quoted_model} is significantly better than treat-all and treat-none {clause}."
+
+
+def _gain_finding(result: Document, best_model: str) -> str:
+    """Return the sentence on the point of the best model's curve near a tenth of the rows."""
+    points = [
+        (flagged_share, cell_value(row["sensitivity"]) or 0.0)
+        for row in rows_of_model(result, "curves", best_model)
+        if (flagged_share := cell_value(row["flagged"]) or 0.0)
+    ]
+    if not points:
         return ""
-    nearest = min(shares, key=lambda pair: abs(pair[0] - 0.1))
-    flagged, sensitivity = map(format_percent, nearest)
+    nearest_point = min(points, key=lambda point: abs(point[0] - 0.1))
+    flagged, sensitivity = map(format_percent, nearest_point)
     return (
         f"{sensitivity}% of the positives are in the {flagged}% of the rows with the highest "
-        f"scores of {quote_if_ambiguous(best)}."
+        f"scores of {quote_if_ambiguous(best_model)}."
     )
 
 
@@ -378,46 +418,50 @@ def _interval_text(result: Document, cell: object) -> str:
     return with_interval(estimate.value, estimate.low, estimate.high, level)
 
 
-def _in_force(result: Document, x: str, y: str) -> tuple[Series, ...]:
+def _in_force(result: Document, x_column: str, y_column: str) -> tuple[Series, ...]:
     """Return a dot for each model at its threshold."""
     dots = []
-    columns = {"fpr": "specificity", "ppv": "precision"}
+    model_columns = {"fpr": "specificity", "ppv": "precision"}
     for row in result.unsliced_rows("models"):
-        x_value, y_value = (cell_value(row.get(columns.get(name, name))) for name in (x, y))
+        x_value, y_value = (
+            cell_value(row.get(model_columns.get(column, column)))
+            for column in (x_column, y_column)
+        )
         if row.get("threshold") is not None and x_value is not None and y_value is not None:
-            point = 1 - x_value if x == "fpr" else x_value, y_value
+            point = 1 - x_value if x_column == "fpr" else x_value, y_value
             dots.append(Series(row["model"], ((point,),), shape="dots"))
     return tuple(dots)
 
 
-def _roc_band(result: Document, best: str) -> tuple[Series, ...]:
+def _roc_band(result: Document, best_model: str) -> tuple[Series, ...]:
     """Return the area through the corners of the regions of all thresholds."""
-    upper = [(0.0, 0.0)]
-    lower = [(0.0, 0.0)]
-    for row in rows_of_model(result, "roc_band", best):
+    upper_corners = [(0.0, 0.0)]
+    lower_corners = [(0.0, 0.0)]
+    for row in rows_of_model(result, "roc_band", best_model):
         sensitivity = as_estimate(row["sensitivity"])
         fpr = as_estimate(row["fpr"])
         if sensitivity.low is not None and sensitivity.high is not None:
-            upper.append((fpr.low or 0.0, sensitivity.high))
-            lower.append((fpr.high or 0.0, sensitivity.low))
-    outline = (*upper, (1.0, 1.0), *lower[::-1])
-    return (Series(best, (outline,), shape="area"),) if len(upper) > 1 else ()
+            upper_corners.append((fpr.low or 0.0, sensitivity.high))
+            lower_corners.append((fpr.high or 0.0, sensitivity.low))
+    outline = (*upper_corners, (1.0, 1.0), *lower_corners[::-1])
+    return (Series(best_model, (outline,), shape="area"),) if len(upper_corners) > 1 else ()
 
 
-def _helping_ranges(result: Document, chart: Chart, best: str) -> tuple[Series, ...]:
+def _helping_ranges(result: Document, chart: Chart, best_model: str) -> tuple[Series, ...]:
     """Return the areas of thresholds at which the best model is better than both alternatives."""
-    parts = chain.from_iterable(series.parts for series in chart.series)
-    heights = [y for _, y in chain.from_iterable(parts)]
-    low = min(heights, default=0.0)
-    high = max(heights, default=0.0)
+    curves = chain.from_iterable(series.parts for series in chart.series)
+    heights = [y for _, y in chain.from_iterable(curves)]
+    lowest = min(heights, default=0.0)
+    highest = max(heights, default=0.0)
     areas = []
-    start = None
-    for row, next_row in pairwise([*rows_of_model(result, "decision", best), {}]):
+    range_start = None
+    for row, next_row in pairwise([*rows_of_model(result, "decision", best_model), {}]):
         threshold = cell_number(row["threshold"])
-        start = threshold if row["helps"] and start is None else start
-        if start is not None and not next_row.get("helps"):
-            areas.append(((start, low), (start, high), (threshold, high), (threshold, low)))
-            start = None
+        range_start = threshold if row["helps"] and range_start is None else range_start
+        if range_start is not None and not next_row.get("helps"):
+            start_side = ((range_start, lowest), (range_start, highest))
+            areas.append((*start_side, (threshold, highest), (threshold, lowest)))
+            range_start = None
     return (Series("", tuple(areas), shape="area"),) if areas else ()
 
 
@@ -442,21 +486,23 @@ def _confusion_matrix(result: Document, model: str, rows: Sequence[Row]) -> Char
         for row in rows
     }
     positive = result.parameters.get("positive")
-    names = dict.fromkeys(str(row[key]) for key in ("truth", "predicted") for row in rows)
-    classes = sorted(names, key=lambda name: positive is not None and name != positive)
+    class_names = dict.fromkeys(
+        str(row[column]) for column in ("truth", "predicted") for row in rows
+    )
+    sorted_classes = sorted(class_names, key=lambda name: positive is not None and name != positive)
     series = []
-    for truth in classes:
-        line = [cells.get((truth, predicted), (0.0, 0.0)) for predicted in classes]
-        counts = tuple(count for count, _ in line)
-        spans = tuple((share, None) for _, share in line)
+    for truth in sorted_classes:
+        row_cells = [cells.get((truth, predicted), (0.0, 0.0)) for predicted in sorted_classes]
+        counts = tuple(count for count, _ in row_cells)
+        spans = tuple((share, None) for _, share in row_cells)
         series.append(Series(truth, values=counts, spans=spans))
-    cut = cell_value(rows_of_model(result, "models", model)[0].get("threshold"))
-    threshold = "" if cut is None else f" at threshold {format_exact(cut)}"
+    threshold = cell_value(rows_of_model(result, "models", model)[0].get("threshold"))
+    threshold_phrase = "" if threshold is None else f" at threshold {format_exact(threshold)}"
     return Chart(
         "cells",
-        f"Confusion of {model}{threshold}: true class (rows), predicted class (columns)",
+        f"Confusion of {model}{threshold_phrase}: true class (rows), predicted class (columns)",
         series=tuple(series),
-        names=tuple(classes),
+        names=tuple(sorted_classes),
         x=Axis("number of rows; shaded by the share of the true class"),
         name="confusion",
         rank="main",
@@ -466,49 +512,59 @@ def _confusion_matrix(result: Document, model: str, rows: Sequence[Row]) -> Char
 
 def _most_frequent_error(model: str, cells: Confusions) -> str:
     """Return the sentence on the largest cell off the diagonal of a confusion matrix."""
-    errors = {pair: cell for pair, cell in cells.items() if pair[0] != pair[1] and cell[0]}
-    name = quote_if_ambiguous(model)
+    errors = {
+        (truth, predicted): (count, share)
+        for (truth, predicted), (count, share) in cells.items()
+        if truth != predicted and count
+    }
+    quoted_model = quote_if_ambiguous(model)
     if not errors:
-        return f"{name} predicts every row correctly."
+        return f"{quoted_model} predicts every row correctly."
     truth, predicted = max(errors, key=lambda pair: errors[pair][0])
     count, share = errors[truth, predicted]
-    finding = f"Most frequent error of {name}: {truth} predicted as {predicted}, "
+    finding = f"Most frequent error of {quoted_model}: {truth} predicted as {predicted}, "
     return finding + f"{format_count(count, 'row')} ({format_percent(share)}% of the class)."
 
 
 def _slices(result: Document) -> Iterator[Chart]:
     """Yield the slices of the models first shown, and of those that are worse in one of them."""
-    slices = result.tables.get("slices", ())
-    worse = [row["model"] for row in slices if row["worse"]]
-    for model in [*dict.fromkeys([*slice_models(result), *worse])][:PANELS] if slices else ():
-        rows = [row for row in slices if row["model"] == model]
+    slice_rows = result.tables.get("slices", ())
+    worse_models = [row["model"] for row in slice_rows if row["worse"]]
+    if not slice_rows:
+        return
+    drawn_models = [*dict.fromkeys([*slice_models(result), *worse_models])][:PANELS]
+    for model in drawn_models:
+        rows = [row for row in slice_rows if row["model"] == model]
         if rows:
             yield _slices_of_model(result, model, rows)
 
 
-def _slices_of_model(result: Document, model: str, slices: Sequence[Row]) -> Chart:
+def _slices_of_model(result: Document, model: str, slice_rows: Sequence[Row]) -> Chart:
     """Return the slices of a model with intervals, significantly worse ones first."""
-    measure = _measure_of_slices(result, slices)
-    rows = [row for row in slices if row["q"] is not None] or [*slices]
-    sign = -1 if measure in CATALOG and CATALOG[measure].arrow == "↓" else 1
+    measure = _measure_of_slices(result, slice_rows)
+    rows = [row for row in slice_rows if row["q"] is not None] or [*slice_rows]
+    direction = -1 if measure in CATALOG and CATALOG[measure].arrow == "↓" else 1
 
     def is_worse(row: Row) -> bool:
         return isinstance(row["worse"], list) and measure in row["worse"]
 
-    def order(row: Row) -> tuple[bool, bool, float]:
-        value = cell_value(row[measure])
-        return not is_worse(row), value is None, sign * (value or 0.0)
+    def sort_key(row: Row) -> tuple[bool, bool, float]:
+        slice_value = cell_value(row[measure])
+        return not is_worse(row), slice_value is None, direction * (slice_value or 0.0)
 
-    rows.sort(key=order)
+    rows.sort(key=sort_key)
     series = []
     for row in rows[:SLICES]:
-        size = f", {format_count(cell_value(row['rows']) or 0, 'row')}{' ▼' * is_worse(row)}"
-        series.append(intervals.interval_row(cell_text(row["slice"]), row[measure], size))
-    value = cell_value(rows_of_model(result, "models", model)[0].get(measure))
-    worse = [cell_text(row["slice"]) for row in rows if is_worse(row)]
+        mark = " ▼" if is_worse(row) else ""
+        size_text = f", {format_count(cell_value(row['rows']) or 0, 'row')}{mark}"
+        series.append(intervals.interval_row(cell_text(row["slice"]), row[measure], size_text))
+    whole_value = cell_value(rows_of_model(result, "models", model)[0].get(measure))
+    worse_slices = [cell_text(row["slice"]) for row in rows if is_worse(row)]
     title = intervals.title_of(measure)
     finding = f"{quote_if_ambiguous(model)} is significantly worse in {title} in "
-    finding += f"{join_names(worse, most=len(worse))}." if worse else "no slice."
+    finding += (
+        f"{join_names(worse_slices, most=len(worse_slices))}." if worse_slices else "no slice."
+    )
     if all(row["q"] is None for row in rows):
         finding = "Slices are not tested."
     return Chart(
@@ -516,7 +572,7 @@ def _slices_of_model(result: Document, model: str, slices: Sequence[Row]) -> Cha
         f"{title} of {model} by slice, worst first",
         Axis("▼ significantly worse than outside the slice"),
         series=tuple(series),
-        guides=() if value is None else (Guide("all rows", x=value),),
+        guides=() if whole_value is None else (Guide("all rows", x=whole_value),),
         name="slices",
         rank="main",
         left=len(rows) - len(series),
@@ -524,12 +580,14 @@ def _slices_of_model(result: Document, model: str, slices: Sequence[Row]) -> Cha
     )
 
 
-def _measure_of_slices(result: Document, slices: Sequence[Row]) -> str:
+def _measure_of_slices(result: Document, slice_rows: Sequence[Row]) -> str:
     """Return the measure of a picture: the leading one, or that by which the worst slice is."""
-    names = [name for name, cell in slices[0].items() if isinstance(cell, Estimate)]
-    lead = intervals.deciding_measure(result)
-    worse = slices[0]["worse"]
-    measures = [name for name in worse if name in names] if isinstance(worse, list) else []
-    if measures and lead not in measures:
-        return str(measures[0])
-    return lead if lead in names else names[0]
+    measure_names = [name for name, cell in slice_rows[0].items() if isinstance(cell, Estimate)]
+    lead_measure = intervals.deciding_measure(result)
+    worse_measures = slice_rows[0]["worse"]
+    worse_columns = []
+    if isinstance(worse_measures, list):
+        worse_columns = [name for name in worse_measures if name in measure_names]
+    if worse_columns and lead_measure not in worse_columns:
+        return str(worse_columns[0])
+    return lead_measure if lead_measure in measure_names else measure_names[0]

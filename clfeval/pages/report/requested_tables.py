@@ -72,9 +72,9 @@ def comparison_tables(result: Document) -> Iterator[TableView]:
     yield from run_tables(result)
     yield from same_specificity_tables(result)
     if rows := comparison_rows(result, "reference"):
-        leading, *others = split_by_measure(_difference_table(result, rows))
-        yield _with_degrees_of_freedom(leading)
-        yield from others
+        lead_view, *other_views = split_by_measure(_difference_table(result, rows))
+        yield _with_degrees_of_freedom(lead_view)
+        yield from other_views
     baselines = _baseline_table(result.tables.get("baselines", ()))
     yield from existing_tables(result, MCNEMAR, baselines, RESOLUTION, CHANGES)
 
@@ -127,12 +127,12 @@ def _difference_title(result: Document, rows: Sequence[Row]) -> str:
     pairs = {(row["model"], cell_text(row["reference"])) for row in rows}
     if len(pairs) == 1:
         ((model, reference),) = pairs
-        pair = f"{quote_if_ambiguous(model)} minus {quote_if_ambiguous(reference)}"
-        return f"Paired differences, {pair}"
+        pair_phrase = f"{quote_if_ambiguous(model)} minus {quote_if_ambiguous(reference)}"
+        return f"Paired differences, {pair_phrase}"
     if _has_one_reference(result, rows):
         references = {reference for _, reference in pairs}
-        option = str(result.parameters.get("reference"))
-        return f"Paired differences from {describe_reference(min(references), option)}"
+        reference_option = str(result.parameters.get("reference"))
+        return f"Paired differences from {describe_reference(min(references), reference_option)}"
     return "Paired differences between models"
 
 
@@ -143,8 +143,8 @@ def _adjustment_note(result: Document, *, number_of_pairs: int) -> str:
         note = "intervals and p: adjusted only for sensitivity and specificity together"
     for row in result.tables.get("together", ()):
         if row["p"] is not None:
-            p = format_exact(cell_number(row["p"]))
-            note += f"; Cochran's Q (equal accuracy of {row['models']} models): p {p}"
+            p_text = format_exact(cell_number(row["p"]))
+            note += f"; Cochran's Q (equal accuracy of {row['models']} models): p {p_text}"
     return note
 
 
@@ -164,15 +164,18 @@ def _baseline_table(rows: Sequence[Row]) -> TableView:
 
 def sort_requested_first(result: Document, rows: Sequence[Row]) -> list[Row]:
     """Return rows sorted: the leading measure, then those that options name, then others."""
-    options = (result.parameters.get(name, ()) for name in ("measure", "margin", "resolution"))
-    measures = map(requested_measure, chain.from_iterable(options))
-    ids = {measure.id for measure in measures if measure is not None}
-    lead = rows[0]["measure"]
+    option_values = (
+        result.parameters.get(name, ()) for name in ("measure", "margin", "resolution")
+    )
+    measures = map(requested_measure, chain.from_iterable(option_values))
+    requested_ids = {measure.id for measure in measures if measure is not None}
+    lead_measure = rows[0]["measure"]
 
-    def later(row: Row) -> bool:
-        return row["measure"] != lead and row["measure"].partition(":")[0] not in ids
+    def is_unrequested(row: Row) -> bool:
+        measure_id, _, _ = row["measure"].partition(":")
+        return row["measure"] != lead_measure and measure_id not in requested_ids
 
-    return sorted(rows, key=later)
+    return sorted(rows, key=is_unrequested)
 
 
 def run_tables(result: Document) -> Iterator[TableView]:
@@ -219,11 +222,11 @@ EXTREMES = TableView(
 
 def slice_tables(result: Document) -> Iterator[TableView]:
     """Yield the slices in which a judged model is worse, then those of the models first shown."""
-    slices = result.tables.get("slices", ())
-    if not slices:
+    slice_rows = result.tables.get("slices", ())
+    if not slice_rows:
         return
-    models = slice_models(result)
-    rows = [row for row in slices if row["worse"] or row["model"] in models]
+    shown_models = slice_models(result)
+    rows = [row for row in slice_rows if row["worse"] or row["model"] in shown_models]
     yield _slices_of_models(result, rows)
     yield from _reference_in_slices(result)
     yield from existing_tables(
@@ -239,11 +242,11 @@ def slice_models(result: Document) -> list[str]:
 
     The candidate: the best one that is compared with the reference.
     """
-    rows = sort_by_column(result.unsliced_rows("models"), _lead_of_slices(result))
-    names = [row["model"] for row in rows]
+    model_rows = sort_by_column(result.unsliced_rows("models"), _lead_of_slices(result))
+    models = [row["model"] for row in model_rows]
     reference = result.parameters.get("reference")
-    references = [name for name in names if is_reference(name, reference)]
-    return candidates_first(names, reference)[: 1 + len(references)]
+    references = [model for model in models if is_reference(model, reference)]
+    return candidates_first(models, reference)[: 1 + len(references)]
 
 
 def _lead_of_slices(result: Document) -> str:
@@ -253,31 +256,31 @@ def _lead_of_slices(result: Document) -> str:
 
 def _slices_of_models(result: Document, rows: Sequence[Row]) -> TableView:
     """Return slices that are tested, or all if none is tested, with their measures."""
-    tested = [row for row in rows if row["q"] is not None] or list(rows)
-    first = tested[0]
-    models = dict.fromkeys(row["model"] for row in tested)
+    tested_rows = [row for row in rows if row["q"] is not None] or list(rows)
+    first_row = tested_rows[0]
+    models = dict.fromkeys(row["model"] for row in tested_rows)
     columns: dict[str, Source] = {"slice": "slice"}
     if len(models) > 1:
         columns["model"] = "model"
     columns["rows"] = "rows"
-    if "positives" in first:
+    if "positives" in first_row:
         columns["positives"] = "positives"
     columns |= {
-        SLICE_HEADS.get(name, column_heading(name)): partial(_format_marked, name=name)
-        for name in first
-        if isinstance(first[name], Estimate)
+        SLICE_HEADS.get(name, column_heading(name)): partial(_format_marked, measure=name)
+        for name in first_row
+        if isinstance(first_row[name], Estimate)
     }
-    recalls = _worse_recalls(result)
-    if recalls:
-        columns["recall ▼"] = lambda row: recalls.get((row["model"], row["slice"]), "")
-    worse = sum(bool(row["worse"]) for row in tested)
+    recall_texts = _worse_recalls(result)
+    if recall_texts:
+        columns["recall ▼"] = lambda row: recall_texts.get((row["model"], row["slice"]), "")
+    worse_count = sum(bool(row["worse"]) for row in tested_rows)
     title = f"Slices of {quote_if_ambiguous(*models)}" if len(models) == 1 else "Slices"
     return TableView(
         "slices",
-        f"{title}, worst first" if worse > 1 else title,
+        f"{title}, worst first" if worse_count > 1 else title,
         {**columns, "q": "q"},
-        tested,
-        max(FEW, worse),
+        tested_rows,
+        max(FEW, worse_count),
         _slice_note(result, rows),
         rank="asked",
         keep_columns=True,
@@ -287,14 +290,14 @@ def _slices_of_models(result: Document, rows: Sequence[Row]) -> TableView:
 
 def _worse_recalls(result: Document) -> dict[tuple[Cell, Cell], str]:
     """Return the classes of lower recall of each model and slice, with it."""
-    recalls = dict[tuple[Cell, Cell], list[str]]()
+    recall_texts = dict[tuple[Cell, Cell], list[str]]()
     for row in comparison_rows(result, "slice", within_slices=True):
-        name = row["measure"]
-        if row["verdict"] == "worse" and name.startswith(RECALL):
+        measure = row["measure"]
+        if row["verdict"] == "worse" and measure.startswith(RECALL):
             value = format_number(as_estimate(row["new"]).value or 0.0)
-            text = f"{printable(name.removeprefix(RECALL))}: {value}"
-            recalls.setdefault((row["model"], row["slice"]), []).append(text)
-    return {pair: ", ".join(texts) for pair, texts in recalls.items()}
+            recall_text = f"{printable(measure.removeprefix(RECALL))}: {value}"
+            recall_texts.setdefault((row["model"], row["slice"]), []).append(recall_text)
+    return {pair: ", ".join(texts) for pair, texts in recall_texts.items()}
 
 
 def _slice_note(result: Document, rows: Sequence[Row]) -> str:
@@ -302,16 +305,18 @@ def _slice_note(result: Document, rows: Sequence[Row]) -> str:
     if "min_cell" in result.summary:
         return "slices are not tested, as small counts are hidden"
     note = "▼ significantly worse than outside the slice; q: p adjusted for all tests"
-    small = len({row["slice"] for row in rows} - {r["slice"] for r in rows if r["q"] is not None})
-    if small:
-        note += f"; {format_count(small, 'slice')} too small to test"
+    tested_slices = {row["slice"] for row in rows if row["q"] is not None}
+    untested_count = len({row["slice"] for row in rows} - tested_slices)
+    if untested_count:
+        note += f"; {format_count(untested_count, 'slice')} too small to test"
         note += f"; for all, {ADD} {OPTION}--format csv --show slices{END}"
-    every_slice = result.tables["slices"]
-    tested = {row["model"] for row in every_slice if row["q"] is not None}
-    models = dict.fromkeys(row["model"] for row in every_slice)
-    untested = [model for model in models if model not in tested]
-    if tested and untested:
-        note += f"; not tested: {join_names(untested)}; for a test, {ADD} {OPTION}--model NAME{END}"
+    slice_rows = result.tables["slices"]
+    tested_models = {row["model"] for row in slice_rows if row["q"] is not None}
+    models = dict.fromkeys(row["model"] for row in slice_rows)
+    untested_models = [model for model in models if model not in tested_models]
+    if tested_models and untested_models:
+        note += f"; not tested: {join_names(untested_models)}; "
+        note += f"for a test, {ADD} {OPTION}--model NAME{END}"
     return note
 
 
@@ -320,8 +325,8 @@ def _reference_in_slices(result: Document) -> Iterator[TableView]:
     rows = comparison_rows(result, "reference", within_slices=True)
     if not rows:
         return
-    option = str(result.parameters["reference"])
-    title = f"Differences from {describe_reference(str(rows[0]['reference']), option)}"
+    reference_option = str(result.parameters["reference"])
+    title = f"Differences from {describe_reference(str(rows[0]['reference']), reference_option)}"
     title += " in each slice"
     columns: dict[str, Source] = {"slice": "slice"}
     measures = {row["measure"] for row in rows}
@@ -346,15 +351,15 @@ def _reference_in_slices(result: Document) -> Iterator[TableView]:
 
 def _inside_and_outside(result: Document) -> TableView:
     """Return the measures of the judged models inside each slice and outside it."""
-    names = slice_models(result)
+    shown_models = slice_models(result)
     rows = [
         row
         for row in comparison_rows(result, "slice", within_slices=True)
-        if row["p_adjusted"] is not None or row["model"] in names
+        if row["p_adjusted"] is not None or row["model"] in shown_models
     ]
-    models = dict.fromkeys(row["model"] for row in rows)
+    row_models = dict.fromkeys(row["model"] for row in rows)
     columns: dict[str, Source] = {"measure": "measure"}
-    if len(models) > 1:
+    if len(row_models) > 1:
         columns["model"] = "model"
     columns |= {
         "slice": "slice",
@@ -365,16 +370,16 @@ def _inside_and_outside(result: Document) -> TableView:
         "verdict": "verdict",
     }
     title = "Inside slices compared with outside"
-    if len(models) == 1:
-        title = f"Slices of {quote_if_ambiguous(*models)}: inside compared with outside"
+    if len(row_models) == 1:
+        title = f"Slices of {quote_if_ambiguous(*row_models)}: inside compared with outside"
     return TableView("comparisons", title, columns, rows, 60, FAIRNESS, name="gaps")
 
 
 def _heterogeneity_table(rows: Sequence[Row]) -> TableView:
     """Return the heterogeneity between slices, of each --by if they are several."""
-    facet: dict[str, Source] = {"by": "by"} if len({row["by"] for row in rows}) > 1 else {}
+    facet_column: dict[str, Source] = {"by": "by"} if len({row["by"] for row in rows}) > 1 else {}
     columns: dict[str, Source] = {
-        **facet,
+        **facet_column,
         "measure": "measure",
         "model": "model",
         "mean": "mean",
@@ -395,11 +400,11 @@ def _heterogeneity_table(rows: Sequence[Row]) -> TableView:
     )
 
 
-def _format_marked(row: Row, *, name: str) -> str:
+def _format_marked(row: Row, *, measure: str) -> str:
     """Return a measure of a slice as text, marked where it is significantly worse."""
-    value = as_estimate(row[name]).value
-    worse = row["worse"]
-    mark = "▼" if isinstance(worse, list) and name in worse else " "
+    value = as_estimate(row[measure]).value
+    worse_measures = row["worse"]
+    mark = "▼" if isinstance(worse_measures, list) and measure in worse_measures else " "
     return "" if value is None else f"{format_number(value)}{mark}"
 
 

@@ -87,48 +87,48 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
         yield from requested_tables.best_model_tables(result)
         return
     yield from threshold_tables(result)
-    if values := result.unsliced_rows(AT_PREVALENCE):
-        is_asked = any(row["population"] == "target" for row in values)
-        rows = order_by_rule(result, values, "balanced_accuracy")
-        yield prevalence_table(rows, "asked" if is_asked else "detail")
+    if prevalence_rows := result.unsliced_rows(AT_PREVALENCE):
+        is_asked = any(row["population"] == "target" for row in prevalence_rows)
+        ordered_rows = order_by_rule(result, prevalence_rows, "balanced_accuracy")
+        yield prevalence_table(ordered_rows, "asked" if is_asked else "detail")
     yield from requested_tables.comparison_tables(result)
-    models = result.unsliced_rows("models")
-    aucs = [as_estimate(row["roc_auc"]) for row in models if "roc_auc" in row]
+    model_rows = result.unsliced_rows("models")
+    aucs = [as_estimate(row["roc_auc"]) for row in model_rows if "roc_auc" in row]
     if any(auc.reason != "needs_scores" for auc in aucs):
-        yield from _of_scores(result, sort_by_column(models, "roc_auc"))
+        yield from _score_tables(result, sort_by_column(model_rows, "roc_auc"))
     else:
-        yield from _of_labels(result, models)
+        yield from _label_tables(result, model_rows)
     yield from requested_tables.slice_tables(result)
     yield from _detail_tables(result)
 
 
-def _of_labels(result: Document, models: Sequence[Row]) -> Iterator[TableView]:
+def _label_tables(result: Document, model_rows: Sequence[Row]) -> Iterator[TableView]:
     """Yield the tables of models that have labels only: measures and confusion matrices."""
-    accuracies = [as_estimate(row["balanced_accuracy"]) for row in models]
-    no_negatives = any(accuracy.reason == "no_tn" for accuracy in accuracies)
-    lead, title = ("f1", "F1") if no_negatives else ("balanced_accuracy", "balanced accuracy")
-    rows = sort_by_column(models, lead)
+    accuracies = [as_estimate(row["balanced_accuracy"]) for row in model_rows]
+    lacks_tn = any(accuracy.reason == "no_tn" for accuracy in accuracies)
+    lead_column, title = ("f1", "F1") if lacks_tn else ("balanced_accuracy", "balanced accuracy")
+    sorted_rows = sort_by_column(model_rows, lead_column)
     yield TableView(
         "models",
         f"Models by {title}",
         OF_LABELS,
-        rows[:MAX_ROWS],
-        total=len(rows),
+        sorted_rows[:MAX_ROWS],
+        total=len(sorted_rows),
         rank="main",
-        lead=lead,
+        lead=lead_column,
         rest_hint=f"{OPTION}--format csv{END}",
-        places=best_and_tied_signs(rows[:MAX_ROWS]),
+        places=best_and_tied_signs(sorted_rows[:MAX_ROWS]),
     )
-    counts: dict[str, Source] = {
+    count_columns: dict[str, Source] = {
         "model": "model",
         **{cell.name.upper(): cell.name for cell in CELLS},
     }
     yield TableView(
         "models",
         "Confusion matrices",
-        counts,
-        rows[:MAX_ROWS],
-        total=len(rows),
+        count_columns,
+        sorted_rows[:MAX_ROWS],
+        total=len(sorted_rows),
         rank="main",
         note=majority_class_note([result.summary.get("prevalence")]),
         rest_hint=f"{OPTION}--format csv{END}",
@@ -151,25 +151,25 @@ class ThresholdsInForce:
 
 def _thresholds_in_force(result: Document, rows: Sequence[Row]) -> ThresholdsInForce:
     """Return the thresholds in force of models with scores."""
-    scored = [row for row in rows if row["threshold"] is not None]
-    place = threshold_note(scored)
-    labelled = len(scored) < len(rows)
+    scored_rows = [row for row in rows if row["threshold"] is not None]
+    phrase = threshold_note(scored_rows)
+    has_labelled = len(scored_rows) < len(rows)
     columns = RATES
-    if not place:
+    if not phrase:
         columns = {"model": "model", "threshold": "threshold", **RATES}
     cutoffs = result.unsliced_rows("cutoffs")
     rule = str(cutoffs[0]["chosen_by"]) if cutoffs else ""
-    choices = {row["model"]: row["threshold"] for row in cutoffs if row["chosen_by"] == rule}
-    if scored and all(row["threshold"] == choices.get(row["model"]) for row in scored):
-        title = f"{place}, chosen by " if place else ", each model at its threshold by "
+    rule_cuts = {row["model"]: row["threshold"] for row in cutoffs if row["chosen_by"] == rule}
+    if scored_rows and all(row["threshold"] == rule_cuts.get(row["model"]) for row in scored_rows):
+        title = f"{phrase}, chosen by " if phrase else ", each model at its threshold by "
         title += format_rule(cutoffs[0])
-        benefit = place.strip() or "at each model's threshold"
+        benefit = phrase.strip() or "at each model's threshold"
         note = "values of the rows that chose the threshold; the table above has expected ones"
         return ThresholdsInForce(title, columns, benefit, note)
-    if place:
-        title = f"{place}, or by given labels" if labelled else place
-        return ThresholdsInForce(title, RATES, title.strip(), hint=not labelled)
-    if scored:
+    if phrase:
+        title = f"{phrase}, or by given labels" if has_labelled else phrase
+        return ThresholdsInForce(title, RATES, title.strip(), hint=not has_labelled)
+    if scored_rows:
         benefit = f"at each model's threshold; for common ones, {ADD} {OPTION}--show decision{END}"
         return ThresholdsInForce(", each model at its own threshold", columns, benefit)
     return ThresholdsInForce("", RATES)
@@ -177,8 +177,8 @@ def _thresholds_in_force(result: Document, rows: Sequence[Row]) -> ThresholdsInF
 
 def _prevalence_note(result: Document) -> str:
     """Return the note on measures at the prevalence of the rows, where others are requested."""
-    elsewhere = any(row["population"] == "target" for row in result.unsliced_rows(AT_PREVALENCE))
-    if not elsewhere:
+    has_target = any(row["population"] == "target" for row in result.unsliced_rows(AT_PREVALENCE))
+    if not has_target:
         return ""
     return f"at the prevalence of these rows ({_share_of_rows(result)})"
 
@@ -188,13 +188,13 @@ def _share_of_rows(result: Document) -> str:
     return format_share(cell_value(result.summary["prevalence"]) or 0.0)
 
 
-def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
-    in_force = _thresholds_in_force(result, rows)
-    elsewhere = _prevalence_note(result)
-    benefit = in_force.benefit
-    if benefit and elsewhere:
-        benefit = f"{benefit.partition(';')[0]}, prevalence {_share_of_rows(result)}"
-    words = {"net_benefit": benefit} if benefit else {}
+def _score_tables(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
+    thresholds = _thresholds_in_force(result, rows)
+    prevalence_note = _prevalence_note(result)
+    benefit_words = thresholds.benefit
+    if benefit_words and prevalence_note:
+        benefit_words = f"{benefit_words.partition(';')[0]}, prevalence {_share_of_rows(result)}"
+    column_words = {"net_benefit": benefit_words} if benefit_words else {}
     columns = PROBABLE
     note = CALIBRATED
     if all(as_estimate(row["brier"]).reason == "not_probabilities" for row in rows):
@@ -211,16 +211,16 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
         rest_hint=f"{OPTION}--format csv{END}",
         name="probabilities",
         places=best_and_tied_signs(rows[:MAX_ROWS]),
-        words=words,
+        words=column_words,
         note=note,
     )
     if any(row["tp"] is not None for row in rows):  # else no threshold is known
-        hint = THRESHOLD_HINT if in_force.hint and not result.again else ""
-        predictive = f"PPV, NPV and MCC are {elsewhere}" if elsewhere else ""
+        hint = THRESHOLD_HINT if thresholds.hint and not result.again else ""
+        rates_note = f"PPV, NPV and MCC are {prevalence_note}" if prevalence_note else ""
         yield TableView(
             "models",
-            f"Classification{in_force.title}{hint}",
-            in_force.columns,
+            f"Classification{thresholds.title}{hint}",
+            thresholds.columns,
             rows[:MAX_ROWS],
             total=len(rows),
             rank="main",
@@ -228,13 +228,13 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
             rest_hint=f"{OPTION}--format csv{END}",
             lead="model",
             places=(),
-            note="; ".join(filter(None, (in_force.note, predictive))),
+            note="; ".join(filter(None, (thresholds.note, rates_note))),
         )
-    with_scores = {row["model"] for row in result.unsliced_rows("distribution")}
-    names = candidates_first([row["model"] for row in rows], result.parameters.get("reference"))
-    first = next((name for name in names if name in with_scores), None)
-    if first is not None:  # of models with labels there are no scores
-        yield _score_distribution(result, first)
+    models_with_scores = {row["model"] for row in result.unsliced_rows("distribution")}
+    models = candidates_first([row["model"] for row in rows], result.parameters.get("reference"))
+    first_model = next((model for model in models if model in models_with_scores), None)
+    if first_model is not None:  # of models with labels there are no scores
+        yield _score_distribution(result, first_model)
 
 
 def _score_distribution(result: Document, model: str) -> TableView:
@@ -243,12 +243,15 @@ def _score_distribution(result: Document, model: str) -> TableView:
     low = format_exact(bins[0]["from"])
     high = format_exact(bins[-1]["to"])
     lines: list[Row] = []
-    for name in dict.fromkeys(cell_text(row["class"]) for row in bins):
-        shares = [cell_value(row["share"]) or 0.0 for row in bins if row["class"] == name]
+    for class_name in dict.fromkeys(cell_text(row["class"]) for row in bins):
+        shares = [cell_value(row["share"]) or 0.0 for row in bins if row["class"] == class_name]
         # at least the lowest block, unless the share is 0
-        steps = [max(1, round(s / max(shares) * (len(BLOCKS) - 1))) if s else 0 for s in shares]
-        blocks = "".join(BLOCKS[step] for step in steps)
-        lines.append(as_row({"class": name, "scores": f"{low} {blocks} {high}"}))
+        largest = max(shares)
+        block_indices = [
+            max(1, round(share / largest * (len(BLOCKS) - 1))) if share else 0 for share in shares
+        ]
+        blocks = "".join(BLOCKS[block_index] for block_index in block_indices)
+        lines.append(as_row({"class": class_name, "scores": f"{low} {blocks} {high}"}))
     columns: dict[str, Source] = {"": "class", " ": "scores"}
     return TableView(
         "distribution",
@@ -334,8 +337,8 @@ def _detail_tables(result: Document) -> Iterator[TableView]:
         rows = result.unsliced_rows(view.table)
         if view.table == "decision":
             title = f"{view.title}{curve_prevalence(rows)}"
-            visible = _thin_decision_curves(rows, view.most)
-            yield replace(view, title=title, rows=visible, total=len(rows))
+            visible_rows = _thin_decision_curves(rows, view.most)
+            yield replace(view, title=title, rows=visible_rows, total=len(rows))
         else:
             yield replace(view, rows=rows, total=len(rows))
 
@@ -346,19 +349,19 @@ CURVE_POINTS = 13  # of a calibration curve on a screen
 def _calibration_curve(result: Document) -> Iterator[TableView]:
     """Yield some points of the calibration curve of the best model, with its bands."""
     table = result.tables.get("calibration_band", ())
-    models = {*column_values(table, "model")}
+    models_with_band = {*column_values(table, "model")}
     ranked = [row["model"] for row in sort_by_column(result.unsliced_rows("models"), "roc_auc")]
-    names = candidates_first(ranked, result.parameters.get("reference"))
-    best = next((name for name in names if name in models), None)
-    if best is None:
+    candidates = candidates_first(ranked, result.parameters.get("reference"))
+    best_model = next((model for model in candidates if model in models_with_band), None)
+    if best_model is None:
         return
-    rows = rows_where(table, "model", best)
-    places = sorted(evenly_spaced(range(len(rows)), CURVE_POINTS))
+    rows = rows_where(table, "model", best_model)
+    point_indices = sorted(evenly_spaced(range(len(rows)), CURVE_POINTS))
     yield TableView(
         "calibration_band",
-        f"Calibration curve of {quote_if_ambiguous(best)}",
+        f"Calibration curve of {quote_if_ambiguous(best_model)}",
         "score rows curve low high low_all high_all",
-        deferred_rows(len(places), lambda: [rows[place] for place in places]),
+        deferred_rows(len(point_indices), lambda: [rows[i] for i in point_indices]),
         name="calibration",
     )
 
@@ -369,12 +372,12 @@ def curve_prevalence(rows: Sequence[Row]) -> str:
     return "" if prevalence is None else f", at prevalence {format_share(cell_number(prevalence))}"
 
 
-def _thin_decision_curves(rows: Sequence[Row], most: int | None) -> list[Row]:
+def _thin_decision_curves(rows: Sequence[Row], max_rows: int | None) -> list[Row]:
     """Return every fifth hundredth of the thresholds, which are the same for all models."""
-    of_first_model = rows_where(rows, "model", rows[0]["model"])
-    thresholds = sorted({cell_number(row["threshold"]) for row in of_first_model})
-    visible = evenly_spaced(thresholds, 21)
-    return list(islice((row for row in rows if row["threshold"] in visible), most))
+    first_model_rows = rows_where(rows, "model", rows[0]["model"])
+    thresholds = sorted({cell_number(row["threshold"]) for row in first_model_rows})
+    visible_thresholds = evenly_spaced(thresholds, 21)
+    return list(islice((row for row in rows if row["threshold"] in visible_thresholds), max_rows))
 
 
 CLASSES = 6  # shown by default, the lowest F1 first
@@ -428,42 +431,43 @@ MULTICLASS_WORDS = {
 def class_tables(result: Document) -> Iterator[TableView]:
     """Yield the tables of models of more than two classes in reading order."""
     yield from measure_tables(result, requested_rows(result), name="asked")
-    models = result.unsliced_rows("models")
-    scored = "roc_auc" in models[0]
+    model_rows = result.unsliced_rows("models")
+    has_scores = "roc_auc" in model_rows[0]
     measures = (sentence.measure for sentence in result.answer if sentence.code != "slices")
-    lead = next((measure for measure in measures if measure in LED), BALANCED)
-    rows = sort_by_column(models, lead)
-    columns = MULTICLASS_PROBABILITIES if scored else MULTICLASS_LABELS
-    columns = {**(ORDERED_CLASSES if "ordinal_mae" in models[0] else {}), **columns}
-    first = {head: columns[head] for head in columns if columns[head] == lead}
-    if "lowest_recall" in models[0]:
-        first |= LOWEST_RECALL
-    columns = {"model": "model", **first, **columns}
+    lead_measure = next((measure for measure in measures if measure in LED), BALANCED)
+    sorted_rows = sort_by_column(model_rows, lead_measure)
+    columns = MULTICLASS_PROBABILITIES if has_scores else MULTICLASS_LABELS
+    columns = {**(ORDERED_CLASSES if "ordinal_mae" in model_rows[0] else {}), **columns}
+    first_columns = {head: columns[head] for head in columns if columns[head] == lead_measure}
+    if "lowest_recall" in model_rows[0]:
+        first_columns |= LOWEST_RECALL
+    columns = {"model": "model", **first_columns, **columns}
     confusion = result.unsliced_rows("confusion")
-    best = rows[0]["model"]
-    best_confusion = [row for row in confusion if row["model"] == best]
+    best_model = sorted_rows[0]["model"]
+    best_confusion = [row for row in confusion if row["model"] == best_model]
     sizes: dict[str, float] = {}
     for row in best_confusion:
         name = row["truth"]
         sizes[name] = sizes.get(name, 0.0) + (cell_value(row["rows"]) or 0.0)
     share = max(sizes.values(), default=0.0) / (sum(sizes.values()) or 1.0)
+    majority_note = f"always predicting the majority class: accuracy {share:.3f}" if share else ""
     yield TableView(
         "models",
-        f"Models by {LED[lead]}",
+        f"Models by {LED[lead_measure]}",
         columns,
-        rows[:MAX_ROWS],
-        total=len(rows),
+        sorted_rows[:MAX_ROWS],
+        total=len(sorted_rows),
         rank="main",
-        lead=lead,
+        lead=lead_measure,
         rest_hint=f"{OPTION}--format csv{END}",
-        places=best_and_tied_signs(rows[:MAX_ROWS]),
-        note=f"always predicting the majority class: accuracy {share:.3f}" if share else "",
+        places=best_and_tied_signs(sorted_rows[:MAX_ROWS]),
+        note=majority_note,
         words={name: text for name, text in MULTICLASS_WORDS.items() if name in columns.values()},
     )
     if confusion:  # of rows that runs repeat there is none
-        yield from _each_class(result, best, sizes)
-        yield from _confusions_table(best_confusion, best)
-        yield from _matrix_table(result, best_confusion, best)
+        yield from _each_class(result, best_model, sizes)
+        yield from _confusions_table(best_confusion, best_model)
+        yield from _matrix_table(result, best_confusion, best_model)
     if "calibration_tests" in result.tables:
         yield TableView(*CALIBRATION_TESTS, legend=("p_adjusted",))
     yield TableView(
@@ -480,18 +484,19 @@ def class_tables(result: Document) -> Iterator[TableView]:
 
 
 def _each_class(result: Document, model: str, sizes: Mapping[str, float]) -> Iterator[TableView]:
-    """Yield the per-class results of the best model, the worst classes first if there are many."""
+    """Yield the results of each class, the worst first if there are many; sizes: their rows."""
     row_of_class: dict[str, dict[str, Cell]] = {}
     for row in result.unsliced_rows("measures"):
         if row["model"] == model and row["estimator"] == "class":
-            name = cell_text(row["class"])
+            class_name = cell_text(row["class"])
             class_row = row_of_class.setdefault(
-                name, {"class": printable(name), "rows": format_rows(sizes.get(name, 0.0))}
+                class_name,
+                {"class": printable(class_name), "rows": format_rows(sizes.get(class_name, 0.0))},
             )
             class_row[row["measure"]] = row["value"]
     rows = [as_row(cells) for cells in row_of_class.values()]
     has_many = len(rows) > CLASSES
-    worst = sorted(rows, key=_f1_or_infinity)[:CLASSES] if has_many else rows
+    worst_rows = sorted(rows, key=_f1_or_infinity)[:CLASSES] if has_many else rows
     columns: dict[str, Source] = {
         "class": "class",
         "recall ↑": "sensitivity",
@@ -504,7 +509,7 @@ def _each_class(result: Document, model: str, sizes: Mapping[str, float]) -> Ite
         "measures",
         f"{title}, lowest F1 first" if has_many else title,
         columns,
-        worst,
+        worst_rows,
         rank="main",
         total=len(rows),
         name="worst classes",
@@ -533,8 +538,8 @@ def _confusion_text(row: Row) -> str:
     """Return a cell of a confusion matrix in words."""
     rows, share = _rows_and_share(row)
     class_rows = format_count(round(rows / (share or 1.0), 9), "row")
-    names = (printable(str(row[key])) for key in ("truth", "predicted"))
-    return f"{' predicted as '.join(names)}: {format_rows(rows)} of {class_rows}"
+    class_names = (printable(str(row[column])) for column in ("truth", "predicted"))
+    return f"{' predicted as '.join(class_names)}: {format_rows(rows)} of {class_rows}"
 
 
 def _confusions_table(confusion: Sequence[Row], model: str) -> Iterator[TableView]:
@@ -549,12 +554,14 @@ def _confusions_table(confusion: Sequence[Row], model: str) -> Iterator[TableVie
         lines: list[Row] = [as_row({"first": text}) for text in texts[: WORST // 2]]
         columns: dict[str, Source] = {CONFUSED: "first"}
     else:
-        half = (len(texts) + 1) // 2
-        pairs = zip_longest(texts[:half], texts[half:], fillvalue="")
+        left_count = (len(texts) + 1) // 2
+        pairs = zip_longest(texts[:left_count], texts[left_count:], fillvalue="")
         lines = [as_row({"first": first, "second": second}) for first, second in pairs]
         columns = {CONFUSED: "first", " ": "second"}
-    left = len(errors) - sum(bool(text) for row in lines for text in row.values())
-    note = f"{left:,} not shown; for all, {ADD} {OPTION}--show confusion{END}" if left else ""
+    unshown_count = len(errors) - sum(bool(text) for row in lines for text in row.values())
+    note = ""
+    if unshown_count:
+        note = f"{unshown_count:,} not shown; for all, {ADD} {OPTION}--show confusion{END}"
     yield TableView(
         "confusion",
         title,
@@ -571,18 +578,17 @@ def _confusions_table(confusion: Sequence[Row], model: str) -> Iterator[TableVie
 
 def _matrix_table(result: Document, confusion: Sequence[Row], model: str) -> Iterator[TableView]:
     """Yield the confusion matrix of the best model, if there are few classes."""
-    names = [str(name) for name in result.parameters["classes"]]
-    if len(names) > MATRIX:
+    classes = [str(name) for name in result.parameters["classes"]]
+    if len(classes) > MATRIX:
         return
     cells = {(row["truth"], row["predicted"]): format_exact(row["rows"]) for row in confusion}
     rows: list[Row] = []
-    for truth in names:
-        texts = (cells.get((truth, predicted), "·") for predicted in names)
-        rows.append(
-            as_row({"truth": printable(truth), **{f"class {k}": t for k, t in enumerate(texts)}})
-        )
+    for truth in classes:
+        texts = (cells.get((truth, predicted), "·") for predicted in classes)
+        class_cells = {f"class {k}": text for k, text in enumerate(texts)}
+        rows.append(as_row({"truth": printable(truth), **class_cells}))
     columns: dict[str, Source] = {"truth": "truth"}
-    columns |= {printable(name) + " " * k: f"class {k}" for k, name in enumerate(names)}
+    columns |= {printable(name) + " " * k: f"class {k}" for k, name in enumerate(classes)}
     yield TableView(
         "confusion",
         f"Confusion matrix of {quote_if_ambiguous(model)}: rows are true classes",

@@ -82,28 +82,30 @@ def _cutoff_note(rows: Sequence[Row]) -> str:
     """Return on what data the values are, what is maximized, and why values are undefined."""
     note = "apparent goal: on these rows; else on new data"
     if rows[0]["population"] == "target":
-        share = format_share(cell_number(rows[0]["prevalence"]))
-        note += f"; PPV, NPV and flagged at prevalence {share}"
-    goals = dict.fromkeys(row["measure"] for row in rows if row["limited"] is not None)
-    if goals:
-        note += f"; goal: {' or '.join(goals)}, maximized"
+        prevalence_text = format_share(cell_number(rows[0]["prevalence"]))
+        note += f"; PPV, NPV and flagged at prevalence {prevalence_text}"
+    goal_measures = dict.fromkeys(row["measure"] for row in rows if row["limited"] is not None)
+    if goal_measures:
+        note += f"; goal: {' or '.join(goal_measures)}, maximized"
     if any(map(_misses_limit, rows)):
         note += f"; {MISSED}: misses its limit"
     reasons = dict.fromkeys(as_estimate(row["corrected"]).reason for row in rows)
-    undefined = [reason for reason in reasons if reason is not None and reason not in INFINITE]
-    return "; –: ".join((note, *(REASONS.get(reason, reason) for reason in undefined)))
+    undefined_reasons = [
+        reason for reason in reasons if reason is not None and reason not in INFINITE
+    ]
+    return "; –: ".join((note, *(REASONS.get(reason, reason) for reason in undefined_reasons)))
 
 
 def _abstention_table(rows: Sequence[Row]) -> TableView:
     """Return the table of abstention zones; the costs that chose them are in the note."""
     rules = {cell_text(row["chosen_by"]) for row in rows}
-    costs = {rule for rule in rules if rule.startswith("cost")}
+    cost_rules = {rule for rule in rules if rule.startswith("cost")}
     note = "all rows: accuracy without abstention"
-    if len(costs) == 1:
-        note += f"; cost: {min(costs).partition(':')[2].replace(',', ', ')}"
+    if len(cost_rules) == 1:
+        note += f"; cost: {min(cost_rules).partition(':')[2].replace(',', ', ')}"
 
     def format_zone_rule(row: Row) -> str:
-        return "cost" if costs == {cell_text(row["chosen_by"])} else format_rule(row)
+        return "cost" if cost_rules == {cell_text(row["chosen_by"])} else format_rule(row)
 
     columns: dict[str, Source] = {
         **_model_column(rows),
@@ -114,7 +116,7 @@ def _abstention_table(rows: Sequence[Row]) -> TableView:
         "all rows": "accuracy_of_all",
         **CUTOFF_RATES,
     }
-    if costs:
+    if cost_rules:
         columns |= {"cost": "cost", "cost of all": "cost_of_all"}
     return TableView(
         "abstentions",
@@ -133,8 +135,8 @@ def _risk_table(rows: Sequence[Row]) -> TableView:
     """Return the risk-coverage curve: of each model one row in every twentieth of the coverage."""
     first_rows: dict[tuple[Cell, int], Row] = {}
     for row in rows:
-        step = int(20 * (cell_value(row["coverage"]) or 0.0) + 1e-9)
-        first_rows.setdefault((row["model"], step), row)
+        coverage_step = int(20 * (cell_value(row["coverage"]) or 0.0) + 1e-9)
+        first_rows.setdefault((row["model"], coverage_step), row)
     return TableView(
         "risk",
         "Risk-coverage curve: error rate among rows with a prediction",
@@ -147,10 +149,12 @@ def _risk_table(rows: Sequence[Row]) -> TableView:
 
 def order_by_rule(result: Document, rows: Sequence[Row], measure: str) -> list[Row]:
     """Return rows by rule, then in the order of the models by a measure."""
-    models = sort_by_column(result.unsliced_rows("models"), measure) if rows else ()
-    names = [row["model"] for row in models]
+    model_rows = sort_by_column(result.unsliced_rows("models"), measure) if rows else ()
+    model_names = [row["model"] for row in model_rows]
     rules = list(dict.fromkeys(row["chosen_by"] for row in rows))
-    return sorted(rows, key=lambda row: (rules.index(row["chosen_by"]), names.index(row["model"])))
+    return sorted(
+        rows, key=lambda row: (rules.index(row["chosen_by"]), model_names.index(row["model"]))
+    )
 
 
 def _model_column(rows: Sequence[Row]) -> dict[str, Source]:
@@ -159,16 +163,16 @@ def _model_column(rows: Sequence[Row]) -> dict[str, Source]:
 
 def format_rule(row: Row) -> str:
     """Return a rule as it is typed, a share in percent."""
-    text = cell_text(row["chosen_by"])
+    rule_text = cell_text(row["chosen_by"])
     try:
-        return f"{format_percent(float(text))}%"
+        return f"{format_percent(float(rule_text))}%"
     except ValueError:
-        return text.replace("expected_cost:", "cost:")
+        return rule_text.replace("expected_cost:", "cost:")
 
 
 def _format_threshold(row: Row) -> str:
-    words = {RULES[1]: "none", RULES[2]: "all", None: "–"}
-    return words.get(row["rule"]) or format_exact(row["threshold"])  # type: ignore[arg-type]
+    text_by_rule = {RULES[1]: "none", RULES[2]: "all", None: "–"}
+    return text_by_rule.get(row["rule"]) or format_exact(row["threshold"])  # type: ignore[arg-type]
 
 
 def _bootstrap_interval(row: Row) -> str:

@@ -42,16 +42,16 @@ from clfeval.placeholders import END, OPTION
 POPULATIONS = ("sample", "1:1", "target", "sweep")
 VERDICTS = ("better", "equivalent", "not worse", "undecided")
 RULES = ("score >= t", "never positive", "always positive")
-KINDS = {(0.0, 1.0): "share", (0.0, inf): "amount", (-1.0, 1.0): "signed"}  # by range
+KIND_OF_RANGE = {(0.0, 1.0): "share", (0.0, inf): "amount", (-1.0, 1.0): "signed"}  # by range
 MEASURES = tuple(
-    Column(name, KINDS.get((CATALOG[name].low, CATALOG[name].high), "estimate"), when="?")
+    Column(name, KIND_OF_RANGE.get((CATALOG[name].low, CATALOG[name].high), "estimate"), when="?")
     for name in TUNABLE
 )
-WHO = (SLICE, MODEL)
+KEY_COLUMNS = (SLICE, MODEL)
 MEASURE = Column("measure", "measure")
 POPULATION_COLUMNS = (*cols("prevalence", "prevalence"), *cols("odds", "odds"))
 POPULATION_KIND = Column("population", "text", among=POPULATIONS[:3])
-HERE = (*POPULATION_COLUMNS, *cols("positive", "ratio"))
+RATIO_COLUMNS = (*POPULATION_COLUMNS, *cols("positive", "ratio"))
 # the cells are null where a class is absent, except in the sample, whose counts they are
 SAMPLE: Json = {
     "if": {"properties": {"population": {"const": "sample"}}},
@@ -62,7 +62,7 @@ TABLES = (
     Table(
         "models",
         (
-            *WHO,
+            *KEY_COLUMNS,
             POPULATION_KIND,
             *cols("prevalence?", "prevalence"),
             *cols("odds?", "odds"),
@@ -78,7 +78,7 @@ TABLES = (
     Table(
         "expected",
         (
-            *WHO,
+            *KEY_COLUMNS,
             POPULATION_KIND,
             *POPULATION_COLUMNS,
             *cols("positive", "rows"),
@@ -86,7 +86,7 @@ TABLES = (
             *cols("amount", "tp fp fn tn flagged"),
         ),
     ),
-    Table("sweep", (*WHO, *HERE, *MEASURES), min_rows=2),
+    Table("sweep", (*KEY_COLUMNS, *RATIO_COLUMNS, *MEASURES), min_rows=2),
     Table(
         "crossovers",
         (
@@ -105,7 +105,7 @@ TABLES = (
             SLICE,
             MEASURE,
             Column("population", "text", among=("sample", "target", "sweep")),
-            *HERE,
+            *RATIO_COLUMNS,
             *cols("text?", "leader"),
             *cols("estimate", "value"),
             *cols("text?", "winner"),
@@ -118,10 +118,10 @@ TABLES = (
     Table(
         "thresholds",
         (
-            *WHO,
+            *KEY_COLUMNS,
             MEASURE,
             Column("population", "text", among=POPULATIONS),
-            *HERE,
+            *RATIO_COLUMNS,
             Column("threshold", "cut?", json_schema={"description": "null: above every score"}),
             Column("rule", "text", among=(None, *RULES)),
             *cols("part?", "sensitivity specificity"),
@@ -147,7 +147,7 @@ TABLES = (
     Table(
         "ranges",
         (
-            *WHO,
+            *KEY_COLUMNS,
             MEASURE,
             *cols("estimate", "lowest"),
             *cols("prevalence", "lowest_at"),
@@ -158,7 +158,7 @@ TABLES = (
     Table(
         "simulated",
         (
-            *WHO,
+            *KEY_COLUMNS,
             MEASURE,
             *cols("number?", "mean median low high"),
             Column(
@@ -169,63 +169,69 @@ TABLES = (
         ),
     ),
 )
-CROSSINGS = 4  # with a mark each
-FEW = 3  # measures with a plot each
-FACTOR = 100  # a measure without upper end that varies more has a log axis
+MAX_CROSSINGS = 4  # with a mark each
+MAX_PLOTS = 3  # measures with a plot each
+LOG_FACTOR = 100  # a measure without upper end that varies more has a log axis
 
 
 def page_charts(result: Document) -> Iterator[Chart]:
     """Yield charts of measures over the swept odds, and of the best thresholds of scores."""
     rows = result.unsliced_rows("sweep")
-    order = leading_order(result)
-    for number, measure in enumerate(_charted_measures(result, rows)):
-        chart = _measure_chart(result, rows, measure, order)
-        is_main = number == 0 and len(chart.series) > 1
+    rank_of_model = leading_order(result)
+    for chart_index, measure in enumerate(_charted_measures(result, rows)):
+        chart = _measure_chart(result, rows, measure, rank_of_model)
+        is_main = chart_index == 0 and len(chart.series) > 1
         yield replace(chart, rank="main" if is_main else "detail")
-    yield from _threshold_chart(result, order)
+    yield from _threshold_chart(result, rank_of_model)
 
 
 def _measure_chart(
-    result: Document, rows: Sequence[Row], measure: str, order: Mapping[str, int]
+    result: Document, rows: Sequence[Row], measure: str, rank_of_model: Mapping[str, int]
 ) -> Chart:
     """Return the curves of a measure over the swept odds, with its crossings."""
     values = [cell_value(row[measure]) for row in rows]
-    defined = [value for value in values if value is not None]
+    defined_values = [value for value in values if value is not None]
     has_no_limit = CATALOG[measure].high == inf
-    log = has_no_limit and min(defined) > 0 and max(defined) >= FACTOR * min(defined)
+    is_log = (
+        has_no_limit
+        and min(defined_values) > 0
+        and max(defined_values) >= LOG_FACTOR * min(defined_values)
+    )
     points = [
-        (_log10_ratio(row), value and log10(value) if log else value)
+        (_log10_ratio(row), value and log10(value) if is_log else value)
         for row, value in zip(rows, values, strict=True)
     ]
-    curves = _group_curves(rows, points, order)
-    marks, key = _crossings(result, measure, curves)
-    if len(defined) < len(values):
-        key.append(Note("gaps: infinite or undefined values"))
+    curves = _group_curves(rows, points, rank_of_model)
+    marks, notes = _crossings(result, measure, curves)
+    if len(defined_values) < len(values):
+        notes.append(Note("gaps: infinite or undefined values"))
     heading = TableContext(result).heading(measure)
     title = f"{heading[0].upper()}{heading[1:]} by class ratio"
-    return _odds_chart(title, result, rows, curves, marks, key, log=log)
+    return _odds_chart(title, result, rows, curves, marks, notes, log=is_log)
 
 
-def _threshold_chart(result: Document, order: Mapping[str, int]) -> Iterator[Chart]:
+def _threshold_chart(result: Document, rank_of_model: Mapping[str, int]) -> Iterator[Chart]:
     """Yield the best thresholds of a few models over the swept odds, if there are any."""
     rows = [row for row in TableContext(result).swept("thresholds") if row["slice"] is None]
     rows = [row for row in rows if row["measure"] == rows[0]["measure"]]
     points = [(_log10_ratio(row), cell_value(row["threshold"])) for row in rows]
     if all(y is None for _, y in points):
         return
-    all_curves = _group_curves(rows, points, order)
+    all_curves = _group_curves(rows, points, rank_of_model)
     curves = tuple(
         replace(curve, parts=tuple(map(_threshold_steps, curve.parts)))
         for curve in all_curves[:FEW_NAMED_CURVES]
     )
-    key = []
+    notes = []
     if any(row["threshold"] is None for row in rows):
-        key.append(Note("gaps: the best rule predicts no positives"))
-    left = len(all_curves) - FEW_NAMED_CURVES
-    if left > 0:
-        key.append(Note(f"{format_count(left, 'more model')}: {OPTION}--show cutoffs{END}"))
+        notes.append(Note("gaps: the best rule predicts no positives"))
+    omitted_count = len(all_curves) - FEW_NAMED_CURVES
+    if omitted_count > 0:
+        notes.append(
+            Note(f"{format_count(omitted_count, 'more model')}: {OPTION}--show cutoffs{END}")
+        )
     title = f"Best threshold for {TableContext(result).heading(str(rows[0]['measure']))}"
-    yield replace(_odds_chart(title, result, rows, curves, (), key), name="cuts")
+    yield replace(_odds_chart(title, result, rows, curves, marks=(), key_notes=notes), name="cuts")
 
 
 def _charted_measures(result: Document, rows: Sequence[Row]) -> list[str]:
@@ -235,10 +241,10 @@ def _charted_measures(result: Document, rows: Sequence[Row]) -> list[str]:
     if leading is None and not CATALOG[context.sort_measure].invariant:
         leading = context.sort_measure
     names = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
-    moving = [name for name in names if not CATALOG[name].invariant and name != leading]
-    names = [name for name in (leading,) if name in names] + moving
-    drawable = [n for n in names if any(cell_value(row[n]) is not None for row in rows)]
-    return drawable[: FEW if len(moving) <= FEW else 1]
+    ratio_dependent = [name for name in names if not CATALOG[name].invariant and name != leading]
+    names = [name for name in (leading,) if name in names] + ratio_dependent
+    drawable_measures = [n for n in names if any(cell_value(row[n]) is not None for row in rows)]
+    return drawable_measures[: MAX_PLOTS if len(ratio_dependent) <= MAX_PLOTS else 1]
 
 
 def _odds_chart(
@@ -247,28 +253,31 @@ def _odds_chart(
     rows: Sequence[Row],
     curves: tuple[Series, ...],
     marks: Sequence[Mark],
-    key: Sequence[Note],
+    key_notes: Sequence[Note],
     *,
     log: bool = False,
 ) -> Chart:
-    """Return a chart of curves over odds, with marks of the targets and of a shared sample."""
-    odds = {_log10_ratio(row): format_odds(row) for row in rows}
-    low = min(odds)
-    high = max(odds)
+    """Return a chart of curves over odds, with marks of the targets and of a shared sample.
+
+    rows: of the sweep. marks, key_notes: further ones. log: whether heights are logarithms.
+    """
+    odds_of_log = {_log10_ratio(row): format_odds(row) for row in rows}
+    low = min(odds_of_log)
+    high = max(odds_of_log)
     populations = [("target", target) for target in result.parameters["targets"]]
     if result.summary["odds"] is not None:
         populations.append(("sample", result.summary))
     population_marks: list[Mark] = []
-    notes = []
-    for kind, population in populations:
-        letter = kind[0].upper()
+    population_notes = []
+    for population_name, population in populations:
+        letter = population_name[0].upper()
         x = _log10_odds(population["prevalence"])
         if low <= x <= high:
             population_marks.append(Mark(letter, x))
         prevalence = format_prevalence(population["prevalence"])
-        note = f"{letter} {kind} {format_odds(population)}, prevalence {prevalence}"
-        notes.append(Note(note if low <= x <= high else f"{note}, outside the plot"))
-    axis = Axis("positives:negatives", "odds", (low, high), (odds[low], odds[high]))
+        note = f"{letter} {population_name} {format_odds(population)}, prevalence {prevalence}"
+        population_notes.append(Note(note if low <= x <= high else f"{note}, outside the plot"))
+    axis = Axis("positives:negatives", "odds", (low, high), (odds_of_log[low], odds_of_log[high]))
     return Chart(
         "lines",
         title,
@@ -276,7 +285,7 @@ def _odds_chart(
         Axis(scale="log" if log else "linear"),
         curves,
         (*population_marks, *marks),
-        (*dict.fromkeys(notes), *key),
+        (*dict.fromkeys(population_notes), *key_notes),
         name="curves",
     )
 
@@ -284,31 +293,40 @@ def _odds_chart(
 def _crossings(
     result: Document, measure: str, curves: Sequence[Series]
 ) -> tuple[list[Mark], list[Note]]:
-    """Return numbered marks of crossings of curves, and notes; of many those of leading models."""
-    with_name = curves if len(curves) <= MOST_NAMED else curves[:FEW_NAMED_CURVES]
-    curve_of_model = {curve.name: curve for curve in with_name}
+    """Return numbered marks of the crossings of curves, and notes on them.
+
+    Of many crossings only those of leading models are marked.
+    """
+    named_curves = curves if len(curves) <= MOST_NAMED else curves[:FEW_NAMED_CURVES]
+    curve_of_model = {curve.name: curve for curve in named_curves}
     crossings = [
         row
         for row in result.unsliced_rows("crossovers")
         if row["measure"] == measure and cell_value(row["crossing"]) is not None
     ]
-    models = {*curve_of_model}
-    if len(crossings) > CROSSINGS:
-        contests = result.tables.get("winners", ())
-        models &= {row["leader"] for row in contests if row["slice"] is None}
+    shown_models = {*curve_of_model}
+    if len(crossings) > MAX_CROSSINGS:
+        winner_rows = result.tables.get("winners", ())
+        shown_models &= {row["leader"] for row in winner_rows if row["slice"] is None}
     marks: list[Mark] = []
-    key: list[Note] = []
+    notes: list[Note] = []
     for row in crossings:
-        share = cell_value(row["crossing"])
-        names = (str(row["first"]), row["second"])
-        if share is None or not models.issuperset(names) or len(marks) == CROSSINGS:
+        prevalence = cell_value(row["crossing"])
+        model_pair = (str(row["first"]), row["second"])
+        if (
+            prevalence is None
+            or not shown_models.issuperset(model_pair)
+            or len(marks) == MAX_CROSSINGS
+        ):
             continue
-        x = _log10_odds(share)
-        marks.append(Mark(str(len(marks) + 1), x, height_at(curve_of_model[names[0]], x)))
-        key.append(Note(f"{marks[-1].letter} {{}} = {{}} {_crossing_place(row)}", names))
-    if left := len(crossings) - len(marks):
-        key.append(Note(f"{format_count(left, 'more crossing')}: {OPTION}--show crossovers{END}"))
-    return marks, key
+        x = _log10_odds(prevalence)
+        marks.append(Mark(str(len(marks) + 1), x, height_at(curve_of_model[model_pair[0]], x)))
+        notes.append(Note(f"{marks[-1].letter} {{}} = {{}} {_crossing_place(row)}", model_pair))
+    if omitted_count := len(crossings) - len(marks):
+        notes.append(
+            Note(f"{format_count(omitted_count, 'more crossing')}: {OPTION}--show crossovers{END}")
+        )
+    return marks, notes
 
 
 def _crossing_place(row: Row) -> str:
@@ -320,40 +338,51 @@ def _crossing_place(row: Row) -> str:
 
 def height_at(curve: Series, x: float) -> float | None:
     """Return the height of a curve at x by linear interpolation; None outside it."""
-    for part in curve.parts:
-        for (x0, y0), (x1, y1) in pairwise(part):
-            if x0 <= x <= x1:
-                return y0 + (y1 - y0) * ((x - x0) / (x1 - x0) if x1 > x0 else 0.0)
+    for points in curve.parts:
+        for (x_start, y_start), (x_end, y_end) in pairwise(points):
+            if x_start <= x <= x_end:
+                return y_start + (y_end - y_start) * (
+                    (x - x_start) / (x_end - x_start) if x_end > x_start else 0.0
+                )
     return None
 
 
 def _group_curves(
-    rows: Sequence[Row], points: Sequence[tuple[float, float | None]], order: Mapping[str, int]
+    rows: Sequence[Row],
+    points: Sequence[tuple[float, float | None]],
+    rank_of_model: Mapping[str, int],
 ) -> tuple[Series, ...]:
     """Return a curve for each model, in parts where points are missing, leading models first."""
-    parts: dict[str, list[list[Point]]] = {}
+    parts_of_model: dict[str, list[list[Point]]] = {}
     for row, (x, y) in zip(rows, points, strict=True):
-        model_parts = parts.setdefault(row["model"], [[]])
+        model_parts = parts_of_model.setdefault(row["model"], [[]])
         if y is None:
             model_parts.append([])
         else:
             model_parts[-1].append((x, y))
     return tuple(
-        Series(name, tuple(tuple(part) for part in parts[name] if part))
-        for name in sorted(parts, key=lambda name: order.get(name, len(order)))
+        Series(
+            name,
+            tuple(
+                tuple(points_of_part) for points_of_part in parts_of_model[name] if points_of_part
+            ),
+        )
+        for name in sorted(
+            parts_of_model, key=lambda name: rank_of_model.get(name, len(rank_of_model))
+        )
     )
 
 
-def _threshold_steps(part: Sequence[Point]) -> tuple[Point, ...]:
+def _threshold_steps(points: Sequence[Point]) -> tuple[Point, ...]:
     """Return points of steps, from one threshold to the next halfway between their odds."""
-    out = list(part[:1])
-    for (x0, y0), (x1, y1) in pairwise(part):
-        out += [((x0 + x1) / 2, y0), ((x0 + x1) / 2, y1), (x1, y1)]
-    return tuple(out)
+    step_points = list(points[:1])
+    for (x0, y0), (x1, y1) in pairwise(points):
+        step_points += [((x0 + x1) / 2, y0), ((x0 + x1) / 2, y1), (x1, y1)]
+    return tuple(step_points)
 
 
-def _log10_odds(share: float) -> float:
-    return log10(share / (1 - share)) if share < 1 else inf
+def _log10_odds(prevalence: float) -> float:
+    return log10(prevalence / (1 - prevalence)) if prevalence < 1 else inf
 
 
 def _log10_ratio(row: Mapping[str, Cell]) -> float:
@@ -364,15 +393,17 @@ def headline(result: Document) -> list[str]:
     """Return the headline: inputs and, with targets, the rows' prevalence and the assumption."""
     if not has_sample(result):
         return ["PPV and NPV at other prevalences, from published sensitivity and specificity"]
-    names = join_names([file.name for file in result.inputs])
-    line = "sensitivity and specificity are assumed to be the same at the target prevalence."
+    names_text = join_names([file.name for file in result.inputs])
+    assumption = "sensitivity and specificity are assumed to be the same at the target prevalence."
     if result.summary["odds"] is not None:
         prevalence = format_prevalence(result.summary["prevalence"])
         ratio = format_odds(result.summary)
-        line = f"These rows have prevalence {prevalence} (class ratio {ratio}); {line}"
-    assumed = [line[0].upper() + line[1:]] if result.parameters["targets"] else []
-    names = "2 x 2 counts" if names in ("", "--counts") else names
-    return [f"{names} at other prevalences: {format_class_counts(result)}", *assumed]
+        assumption = f"These rows have prevalence {prevalence} (class ratio {ratio}); {assumption}"
+    assumption_lines = (
+        [assumption[0].upper() + assumption[1:]] if result.parameters["targets"] else []
+    )
+    names_text = "2 x 2 counts" if names_text in ("", "--counts") else names_text
+    return [f"{names_text} at other prevalences: {format_class_counts(result)}", *assumption_lines]
 
 
 def page_tables(result: Document, digits: int) -> Iterator[TableView]:
@@ -380,15 +411,15 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     context = TableContext(result)
     rows = result.unsliced_rows(AT_PREVALENCE)
     main = main_table(context)
-    predictive = [sentence.code for sentence in result.answer[:1]] == ["at-prevalence"]
+    is_predictive = [sentence.code for sentence in result.answer[:1]] == ["at-prevalence"]
     models = [row["model"] for row in main.rows or ()]
     yield from sections.expected_count_tables(context, models)
     yield from sections.range_tables(context, [name for name in (main.lead, "ppv") if name])
     yield from difference_tables(result)
     yield from slice_table(context, main)
     if rows:
-        yield prevalence_table(rows, "main" if predictive else "detail")
-    yield main if context.requested_measures or not predictive else replace(main, rank="detail")
+        yield prevalence_table(rows, "main" if is_predictive else "detail")
+    yield main if context.requested_measures or not is_predictive else replace(main, rank="detail")
     yield from sections.detail_tables(context, digits)
 
 

@@ -24,7 +24,7 @@ from clfeval.pages.table_parts import ABSENT, column_title, format_exact, majori
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 
-FEW = 4  # names of models in one cell
+MAX_NAMES = 4  # names of models in one cell
 PLACE = "positives:\nnegatives\n(prevalence)"
 AT_ODDS = "positives:\nnegatives"
 COMMON_NAMES = {
@@ -71,10 +71,14 @@ class TableContext:
     def sort_measure(self) -> str:
         """The measure that sorts models: the one compared, else the first that is not constant."""
         compared = str(self.result.parameters.get("compared_by"))
-        available = self.available_measures
-        moving = [name for name in available if not CATALOG[name].invariant]
-        first = [name for name in (compared, "expected_cost") if name in available]
-        names = (name for name in (*first, *moving, *available) if CATALOG[name].best != "zero")
+        available_measures = self.available_measures
+        ratio_dependent = [name for name in available_measures if not CATALOG[name].invariant]
+        preferred = [name for name in (compared, "expected_cost") if name in available_measures]
+        names = (
+            name
+            for name in (*preferred, *ratio_dependent, *available_measures)
+            if CATALOG[name].best != "zero"
+        )
         return next(names, "")
 
     @property
@@ -82,7 +86,11 @@ class TableContext:
         """The requested measures with TAR, and cost and benefit."""
         measures = self.result.parameters.get("measure") or ()
         names = ("tar", *measures) if measures else ()
-        return [n for n in self.available_measures if n in names or "stakes" in CATALOG[n].takes]
+        return [
+            name
+            for name in self.available_measures
+            if name in names or "stakes" in CATALOG[name].takes
+        ]
 
     @property
     def has_intervals(self) -> bool:
@@ -98,9 +106,11 @@ class TableContext:
     def winner_rows(self) -> dict[Cell, Row]:
         """The row of `winners` of the whole table by odds, at the odds all models share."""
         rows = self.result.tables.get("winners", ())
-        ordered = sorted(rows, key=lambda row: row["population"] != "sweep")
+        sweep_first = sorted(rows, key=lambda row: row["population"] != "sweep")
         odds = {row["odds"] for row in comparable_rows(self.result.tables["models"])}
-        return {row["odds"]: row for row in ordered if row["slice"] is None and row["odds"] in odds}
+        return {
+            row["odds"]: row for row in sweep_first if row["slice"] is None and row["odds"] in odds
+        }
 
     def prevalence_title(self, row: Row) -> str:
         """Return the prevalence of a row for a title."""
@@ -111,7 +121,8 @@ class TableContext:
 
     def who(self, *, model: bool = True) -> dict[str, Source]:
         """Return the columns of slice and model."""
-        return {name: name for name in ("slice",) * self.sliced + ("model",) * model}
+        names = [*(["slice"] if self.sliced else []), *(["model"] if model else [])]
+        return {name: name for name in names}
 
     @property
     def measure_column(self) -> dict[str, Source]:
@@ -164,9 +175,9 @@ def format_prevalence(share: Cell) -> str:
 
 def format_some_names(names: Sequence[str]) -> str:
     """Return the names of some models, and the number of the rest."""
-    left = len(names) - FEW
-    return ", ".join(map(formatting.quote_if_ambiguous, names[:FEW])) + (
-        f" and {left} more" if left > 0 else ""
+    omitted_count = len(names) - MAX_NAMES
+    return ", ".join(map(formatting.quote_if_ambiguous, names[:MAX_NAMES])) + (
+        f" and {omitted_count} more" if omitted_count > 0 else ""
     )
 
 
@@ -178,91 +189,99 @@ def has_sample(result: Document) -> bool:
 def describe_costs(result: Document) -> str:
     """Return the costs of errors and the benefits of correct predictions as text."""
     cost: Mapping[str, Any] = result.parameters.get("cost") or {}
-    words = {
+    phrase_of_outcome = {
         "fp": "a false positive costs",
         "fn": "a false negative costs",
         "tp": "a true positive brings",
         "tn": "a true negative brings",
     }
     return ", ".join(
-        f"{text} {cost[key]:g}"
-        for key, text in words.items()
-        if cost.get(key) or (key in cost and key in ("fp", "fn"))
+        f"{phrase} {cost[outcome]:g}"
+        for outcome, phrase in phrase_of_outcome.items()
+        if cost.get(outcome) or (outcome in cost and outcome in ("fp", "fn"))
     )
 
 
-FEWEST = 3  # of each target
-HEADS = {
+MIN_ROWS = 3  # of each target
+HEADING_OF_MEASURE = {
     "sensitivity": "sens. ↑",
     "specificity": "spec. ↑",
     "expected_cost": "expected\ncost ↓",
     "net_benefit": "net\nbenefit ↑",
 }
-EXPLAINED = ("tar", "ic", "net_benefit")
+EXPLAINED_MEASURES = ("tar", "ic", "net_benefit")
 
 
 def main_table(context: TableContext) -> TableView:
     """Return the main table: one line per model and target, the best first."""
     rows = comparable_rows(context.result.tables["models"])
-    lead = context.sort_measure
-    ordered = sorted(rows, key=lambda row: _best_first_key(row, lead))
-    groups = [
-        [row for row in ordered if row["odds"] == odds]
+    lead_measure = context.sort_measure
+    sorted_rows = sorted(rows, key=lambda row: _best_first_key(row, lead_measure))
+    rows_by_odds = [
+        [row for row in sorted_rows if row["odds"] == odds]
         for odds in dict.fromkeys(row["odds"] for row in rows)
     ]
-    several = len(groups) > 1
-    most = max(FEWEST, MAX_ROWS // len(groups))
-    rows_to_show = [row for group in groups for row in group[:most]]
-    cuts = list(dict.fromkeys(row["threshold"] for row in rows))
+    has_several_targets = len(rows_by_odds) > 1
+    max_rows = max(MIN_ROWS, MAX_ROWS // len(rows_by_odds))
+    rows_to_show = [row for rows_of_odds in rows_by_odds for row in rows_of_odds[:max_rows]]
+    thresholds = list(dict.fromkeys(row["threshold"] for row in rows))
     columns: dict[str, Source] = {
         "model": "model",
-        **({"prevalence": "prevalence"} if several else {}),
-        **({"threshold": "threshold"} if len(cuts) > 1 else {}),
-        **context.measures(list(dict.fromkeys([lead, *MAIN])), **HEADS),
+        **({"prevalence": "prevalence"} if has_several_targets else {}),
+        **({"threshold": "threshold"} if len(thresholds) > 1 else {}),
+        **context.measures(list(dict.fromkeys([lead_measure, *MAIN])), **HEADING_OF_MEASURE),
         **({"alarms\n/ case": _alarms_per_case} if "ppv" in context.available_measures else {}),
-        **context.measures(context.requested_measures, **HEADS),
+        **context.measures(context.requested_measures, **HEADING_OF_MEASURE),
     }
     return context.table(
         "models",
-        _main_title(context, rows, several_targets=several),
+        _main_title(context, rows, several_targets=has_several_targets),
         columns,
         rows_to_show,
         most=None,
         total=len(rows),
         rest_hint=f"{OPTION}--format csv{END}",
         rank="main",
-        lead=lead,
-        legend=EXPLAINED,
+        lead=lead_measure,
+        legend=EXPLAINED_MEASURES,
         words=_main_meanings(context, rows),
         places=(
-            [_best_or_tied_sign(context, row, groups) for row in rows_to_show] if several else None
+            [_best_or_tied_sign(context, row, rows_by_odds) for row in rows_to_show]
+            if has_several_targets
+            else None
         ),
     )
 
 
 def _main_title(context: TableContext, rows: Sequence[Row], *, several_targets: bool) -> str:
     """Return the title of the main table, with the measure that sorts it and what all share."""
-    populations = "at each target" if several_targets else context.prevalence_title(rows[0])
-    cuts = list(dict.fromkeys(row["threshold"] for row in rows))
-    if cuts != [None] and len(cuts) == 1:
-        populations += f", threshold {format_exact(cuts[0])}"
+    population_clause = "at each target" if several_targets else context.prevalence_title(rows[0])
+    thresholds = list(dict.fromkeys(row["threshold"] for row in rows))
+    if thresholds != [None] and len(thresholds) == 1:
+        population_clause += f", threshold {format_exact(thresholds[0])}"
     if len({row["model"] for row in rows}) == 1:
-        return f"Model {populations}"
-    lead = context.sort_measure
-    return f"Models by {context.heading(lead)} {populations}" if lead else f"Models {populations}"
+        return f"Model {population_clause}"
+    lead_measure = context.sort_measure
+    return (
+        f"Models by {context.heading(lead_measure)} {population_clause}"
+        if lead_measure
+        else f"Models {population_clause}"
+    )
 
 
 def _main_meanings(context: TableContext, rows: Sequence[Row]) -> dict[str, str]:
     """Return the meanings of columns of the main table that depend on costs and prevalences."""
-    words = {}
+    meaning_of_column = {}
     if context.sort_measure in ("expected_cost", "net_benefit"):
-        words[context.sort_measure] = f"per row; {describe_costs(context.result)}"
+        meaning_of_column[context.sort_measure] = f"per row; {describe_costs(context.result)}"
     if costs := context.result.parameters.get("cost"):
-        t = formatting.format_share(OutcomeCosts(**costs).probability)
-        words.setdefault("net_benefit", f"(TP - FP × t / (1 - t)) / rows, t = {t} (from the costs)")
+        threshold = formatting.format_share(OutcomeCosts(**costs).probability)
+        meaning_of_column.setdefault(
+            "net_benefit", f"(TP - FP × t / (1 - t)) / rows, t = {threshold} (from the costs)"
+        )
     note = majority_class_note([row["prevalence"] for row in rows])
-    words["tar"] = "; ".join(filter(None, ["accuracy", note]))
-    return words
+    meaning_of_column["tar"] = "; ".join(filter(None, ["accuracy", note]))
+    return meaning_of_column
 
 
 def _alarms_per_case(row: Row) -> Estimate:
@@ -271,45 +290,54 @@ def _alarms_per_case(row: Row) -> Estimate:
     return Estimate(1 / ppv.value) if ppv.value else Estimate(None, reason=ppv.reason or "infinite")
 
 
-def _best_first_key(row: Row, lead: str) -> tuple[bool, float]:
+def _best_first_key(row: Row, lead_measure: str) -> tuple[bool, float]:
     """Return a sort key, the best value first, undefined values last."""
-    size = sort_value(row.get(lead))
-    return size is None, (size or 0.0) * (1 if CATALOG[lead].best == "min" else -1)
+    value = sort_value(row.get(lead_measure))
+    sign = 1 if CATALOG[lead_measure].best == "min" else -1
+    return value is None, (value or 0.0) * sign
 
 
-def _best_or_tied_sign(context: TableContext, row: Row, groups: Sequence[Sequence[Row]]) -> Sign:
+def _best_or_tied_sign(
+    context: TableContext, row: Row, rows_by_odds: Sequence[Sequence[Row]]
+) -> Sign:
     """Return the sign of a model that is the best at a target, or tied with it, else none."""
-    contest = context.winner_rows.get(row["odds"])
-    if contest is None or contest["leader"] is None:
+    winner_row = context.winner_rows.get(row["odds"])
+    if winner_row is None or winner_row["leader"] is None:
         return ""
-    group = next(group for group in groups if group[0]["odds"] == row["odds"])
-    leader = next(model for model in group if model["model"] == contest["leader"])
-    size = sort_value(row.get(context.compared))
-    if row is leader or (size is not None and size == sort_value(leader.get(context.compared))):
+    rows_of_odds = next(
+        rows_of_odds for rows_of_odds in rows_by_odds if rows_of_odds[0]["odds"] == row["odds"]
+    )
+    leader_row = next(
+        model_row for model_row in rows_of_odds if model_row["model"] == winner_row["leader"]
+    )
+    value = sort_value(row.get(context.compared))
+    if row is leader_row or (
+        value is not None and value == sort_value(leader_row.get(context.compared))
+    ):
         return "best"
-    undecided = contest["tied"] if context.has_intervals else None
-    return "equal" if isinstance(undecided, list) and row["model"] in undecided else ""
+    tied_models = winner_row["tied"] if context.has_intervals else None
+    return "equal" if isinstance(tied_models, list) and row["model"] in tied_models else ""
 
 
 def slice_table(context: TableContext, main: TableView) -> Iterator[TableView]:
     """Yield the table of the best model of each slice, or of the measures of the only model."""
     if not context.sliced:
         return
-    contested = "winners" in context.result.tables
-    table = "winners" if contested else "models"
-    every = [row for row in context.result.tables[table] if row["slice"] is not None]
-    kind = "target" if any(row["population"] == "target" for row in every) else "sample"
-    rows = [row for row in every if row["population"] == kind]
+    has_winners = "winners" in context.result.tables
+    table = "winners" if has_winners else "models"
+    slice_rows = [row for row in context.result.tables[table] if row["slice"] is not None]
+    population = "target" if any(row["population"] == "target" for row in slice_rows) else "sample"
+    rows = [row for row in slice_rows if row["population"] == population]
     columns: dict[str, Source] = {"slice": "slice", "prevalence": "prevalence"}
     title = "Results by slice"
     lead = main.lead
-    if contested:
+    if has_winners:
         title = "Best model of each slice"
         lead = "value"
         columns |= {"best model": "leader", context.title(context.compared): lead}
         columns |= {"tied with\nthe best": _tied_count} if context.has_intervals else {}
     else:
-        columns |= context.measures([lead, *MAIN], **HEADS)
+        columns |= context.measures([lead, *MAIN], **HEADING_OF_MEASURE)
     yield context.table(
         table,
         title,
@@ -326,21 +354,23 @@ def slice_table(context: TableContext, main: TableView) -> Iterator[TableView]:
 
 def _tied_count(row: Row) -> str:
     """Return the number of models of a slice that are tied with its best one."""
-    undecided = row["tied"] if isinstance(row["tied"], list) else []
-    return "none" if row["winner"] is not None else formatting.format_count(len(undecided), "other")
+    tied_models = row["tied"] if isinstance(row["tied"], list) else []
+    return (
+        "none" if row["winner"] is not None else formatting.format_count(len(tied_models), "other")
+    )
 
 
 def leading_order(result: Document) -> Mapping[str, int]:
     """Return the models sorted by how they lead: at the targets, then over the sweep."""
     context = TableContext(result)
-    contests = [row for row in result.tables.get("winners", ()) if row["slice"] is None]
-    leaders = [cell_text(row["leader"]) for row in contests if row["leader"] is not None]
-    at_targets = [
+    winner_rows = [row for row in result.tables.get("winners", ()) if row["slice"] is None]
+    leaders = [cell_text(row["leader"]) for row in winner_rows if row["leader"] is not None]
+    target_leaders = [
         cell_text(row["leader"])
         for row in context.winner_rows.values()
         if row["leader"] is not None
     ]
-    swept = sorted(dict.fromkeys(leaders), key=lambda name: -leaders.count(name))
+    sorted_leaders = sorted(dict.fromkeys(leaders), key=lambda name: -leaders.count(name))
     names = [row["model"] for row in result.unsliced_rows("models")]
-    ordered = dict.fromkeys((*at_targets, *swept, *names))
-    return {name: place for place, name in enumerate(ordered)}
+    ranked_models = dict.fromkeys((*target_leaders, *sorted_leaders, *names))
+    return {name: rank for rank, name in enumerate(ranked_models)}

@@ -50,82 +50,92 @@ def detail_tables(context: TableContext, digits: int) -> Iterator[TableView]:
 
 def _measure_group_tables(context: TableContext) -> Iterator[TableView]:
     """Yield all measures: those that depend on the class ratio, odds, costs, and the others."""
-    available = context.available_measures
-    fixed = [name for name in available if CATALOG[name].invariant]
-    staked = [name for name in available if "stakes" in CATALOG[name].takes]
-    others = [name for name in available if name not in (*fixed, *staked)]
-    odds = sorted((n for n in others if CATALOG[n].high == inf), key=LATER.__contains__)
-    moving = [name for name in others if name not in odds]
+    available_measures = context.available_measures
+    fixed_measures = [name for name in available_measures if CATALOG[name].invariant]
+    cost_measures = [name for name in available_measures if "stakes" in CATALOG[name].takes]
+    other_measures = [
+        name for name in available_measures if name not in (*fixed_measures, *cost_measures)
+    ]
+    odds_measures = sorted(
+        (n for n in other_measures if CATALOG[n].high == inf), key=LATER.__contains__
+    )
+    ratio_dependent = [name for name in other_measures if name not in odds_measures]
     costs = describe_costs(context.result)
-    for name, title, names, note in (
-        ("moving", "Measures that depend on the class ratio", moving, ""),
-        ("odds", "Odds that depend on the class ratio", odds, ""),
-        ("cost", "Cost and benefit per row", staked, costs),
+    for name, title, group_measures, note in (
+        ("moving", "Measures that depend on the class ratio", ratio_dependent, ""),
+        ("odds", "Odds that depend on the class ratio", odds_measures, ""),
+        ("cost", "Cost and benefit per row", cost_measures, costs),
     ):
-        if names:
-            columns = {**context.who(), PLACE: format_population, **context.measures(names)}
+        if group_measures:
+            columns = {
+                **context.who(),
+                PLACE: format_population,
+                **context.measures(group_measures),
+            }
             yield context.table(
                 "models", title, columns, note=note, name=name, legend=EXPLAINED_COLUMNS
             )
-    if fixed:
-        yield _fixed_table(context, fixed)
+    if fixed_measures:
+        yield _fixed_table(context, fixed_measures)
 
 
-def _fixed_table(context: TableContext, names: Sequence[str]) -> TableView:
+def _fixed_table(context: TableContext, measures: Sequence[str]) -> TableView:
     """Return the table of measures that do not depend on the class ratio, a row a model."""
     all_rows = context.result.tables["models"]
-    first_rows: dict[tuple[Cell, Cell], Row] = {}
+    first_row_of_model: dict[tuple[Cell, Cell], Row] = {}
     for row in all_rows:
-        first_rows.setdefault((row["slice"], row["model"]), row)
+        first_row_of_model.setdefault((row["slice"], row["model"]), row)
     has_threshold = any(row["threshold"] is not None for row in all_rows)
     columns = {
         **context.who(),
         **({"threshold": "threshold"} if has_threshold else {}),
-        **context.measures(names),
+        **context.measures(measures),
     }
     title = "Measures that do not depend on the class ratio"
-    rows = [*first_rows.values()]
+    rows = [*first_row_of_model.values()]
     return context.table("models", title, columns, rows, name="unmoved", legend=EXPLAINED_COLUMNS)
 
 
 def _sweep_table(context: TableContext) -> Iterator[TableView]:
     """Yield the main measures at a few evenly spaced odds."""
-    swept = context.result.unsliced_rows("sweep")
-    if swept:
-        ratios, spaced = _spaced_ratios(swept)
+    sweep_rows = context.result.unsliced_rows("sweep")
+    if sweep_rows:
+        ratio_count, spaced_ratios = _spaced_ratios(sweep_rows)
         measures = context.measures([*dict.fromkeys((context.sort_measure, *MAIN))])
         columns = {**context.who(), PLACE: format_population, **measures}
-        title = f"Measures by class ratio: {len(spaced)} of {ratios} ratios"
-        rows = [row for row in swept if cell_number(row["ratio"]) in spaced]
+        title = f"Measures by class ratio: {len(spaced_ratios)} of {ratio_count} ratios"
+        rows = [row for row in sweep_rows if cell_number(row["ratio"]) in spaced_ratios]
         yield context.table("sweep", title, columns, rows, lead=context.sort_measure)
 
 
-def expected_count_tables(context: TableContext, names: Sequence[str]) -> Iterator[TableView]:
+def expected_count_tables(context: TableContext, models: Sequence[str]) -> Iterator[TableView]:
     """Yield the table of expected counts in a population of a given size."""
-    every = context.result.tables.get("expected", ())
-    if not every:
+    all_rows = context.result.tables.get("expected", ())
+    if not all_rows:
         return
-    first = [row for row in comparable_rows(every) if row["model"] in names]
-    first.sort(key=lambda row: (str(row["odds"]), names.index(row["model"])))
-    rest = [row for row in every if row not in first]
+    rows_at_same_odds = [row for row in comparable_rows(all_rows) if row["model"] in models]
+    rows_at_same_odds.sort(key=lambda row: (str(row["odds"]), models.index(row["model"])))
+    other_rows = [row for row in all_rows if row not in rows_at_same_odds]
     title = f"Expected counts in {context.result.parameters['population']:,.10g} rows"
     note = "intervals are of the expected counts; the counts of one sample vary more"
-    for rows, rank in ((first, "asked"), (rest, "detail")):
+    for rows, rank in ((rows_at_same_odds, "asked"), (other_rows, "detail")):
         if rows:
-            several = len({format_population(row) for row in rows}) > 1
+            has_several_populations = len({format_population(row) for row in rows}) > 1
             columns = {
                 **context.who(),
-                **({PLACE: format_population} if several else {}),
+                **({PLACE: format_population} if has_several_populations else {}),
                 "TP": "tp",
                 "FN": "fn",
                 "FP": "fp",
                 "TN": "tn",
                 "flagged": "flagged",
             }
-            population = "" if several else f", {context.prevalence_title(rows[0])}"
+            population_clause = (
+                "" if has_several_populations else f", {context.prevalence_title(rows[0])}"
+            )
             yield context.table(
                 "expected",
-                title + population,
+                title + population_clause,
                 columns,
                 rows,
                 note=note,
@@ -145,37 +155,37 @@ def _spaced_ratios(rows: Sequence[Row]) -> tuple[int, set[float]]:
 def _cells_table(context: TableContext, digits: int) -> TableView:
     """Return the table of each 2 x 2 table as rows of a population."""
 
-    def count(row: Row, name: str) -> Cell:  # whole where rows were counted
-        number = row[name]
-        if not isinstance(number, (int, float)):
-            return number
-        return (
-            format_rows(number) if row["population"] == "sample" else format_amount(number, digits)
-        )
+    def format_cell_count(row: Row, name: str) -> Cell:  # whole where rows were counted
+        count = row[name]
+        if not isinstance(count, (int, float)):
+            return count
+        return format_rows(count) if row["population"] == "sample" else format_amount(count, digits)
 
-    per = context.result.parameters["rows_per"]
-    cells: dict[str, Source] = {cell.name.upper(): partial(count, name=cell.name) for cell in CELLS}
+    rows_per = context.result.parameters["rows_per"]
+    cell_columns: dict[str, Source] = {
+        cell.name.upper(): partial(format_cell_count, name=cell.name) for cell in CELLS
+    }
     columns: dict[str, Source] = {
         **context.who(),
         "population": "population",
         AT_ODDS: format_odds,
         "prevalence": "prevalence",
-        **cells,
+        **cell_columns,
     }
-    title = f"Confusion matrix per {per:,.10g} rows" + " (sample: counts)" * has_sample(
-        context.result
-    )
-    return context.table("models", title, columns, right=tuple(cells), name="cells")
+    title = f"Confusion matrix per {rows_per:,.10g} rows"
+    title += " (sample: counts)" if has_sample(context.result) else ""
+    return context.table("models", title, columns, right=tuple(cell_columns), name="cells")
 
 
 def _crossover_table(context: TableContext) -> Iterator[TableView]:
+    """Yield the table of crossings of pairs of models, those that cross first."""
     rows = context.result.tables.get("crossovers", ())
     if not rows:
         return
     rows = sorted(rows, key=lambda row: cell_value(row["crossing"]) is None)  # crossings first
     intervals = [format_crossing_interval(row["crossing"]) for row in rows]
-    crossing = "prevalence\nof crossing"
-    limits = f"{context.result.parameters['level'] * 100:g}% CI"
+    crossing_heading = "prevalence\nof crossing"
+    interval_heading = f"{context.result.parameters['level'] * 100:g}% CI"
     columns: dict[str, Source] = {
         **context.who(model=False),
         "models": lambda row: (
@@ -183,19 +193,20 @@ def _crossover_table(context: TableContext) -> Iterator[TableView]:
         ),
         **context.measure_column,
         "leading model": "verdict",
-        crossing: lambda row: format_prevalence(cell_value(row["crossing"])),
+        crossing_heading: lambda row: format_prevalence(cell_value(row["crossing"])),
     }
     if any(intervals):
-        columns[limits] = lambda row: format_crossing_interval(row["crossing"])
-    notes = [SIMULTANEOUS_NOTE.format(" and pairs")] * context.has_intervals
-    notes += [f"{OPEN}: beyond the range of class ratios"] * any(OPEN in text for text in intervals)
+        columns[interval_heading] = lambda row: format_crossing_interval(row["crossing"])
+    notes = [SIMULTANEOUS_NOTE.format(" and pairs")] if context.has_intervals else []
+    if any(OPEN in text for text in intervals):
+        notes.append(f"{OPEN}: beyond the range of class ratios")
     yield context.table(
         "crossovers",
         "Crossings of pairs of models",
         columns,
         rows,
         note="; ".join(notes),
-        right=(crossing, limits),
+        right=(crossing_heading, interval_heading),
     )
 
 
@@ -208,79 +219,102 @@ def format_crossing_interval(cell: Cell) -> str:
 
 
 def _winner_tables(context: TableContext) -> Iterator[TableView]:
+    """Yield the tables of the best models: by population, then by swept class ratio."""
     rows = context.result.tables.get("winners", ())
-    tested = context.has_intervals
+    is_tested = context.has_intervals
     models = dict.fromkeys(row["model"] for row in context.result.tables["models"])
-    order = {name: i for i, name in enumerate(models)}
+    rank_of_model = {name: rank for rank, name in enumerate(models)}
 
     def best_models(row: Row) -> list[str]:
         if row["leader"] is None:
             return []
-        undecided = row["tied"] if tested and row["winner"] is None else []
-        tied = [row["leader"], *(undecided if isinstance(undecided, list) else ())]
-        return sorted(dict.fromkeys(tied), key=lambda name: order.get(name, len(order)))
+        tied_models = row["tied"] if is_tested and row["winner"] is None else []
+        best_names = [row["leader"], *(tied_models if isinstance(tied_models, list) else ())]
+        return sorted(
+            dict.fromkeys(best_names), key=lambda name: rank_of_model.get(name, len(rank_of_model))
+        )
 
-    def best(row: Row) -> str:
+    def format_best(row: Row) -> str:
         names = best_models(row)
-        return f"tied: {format_some_names(names)}" if len(names) > 1 else leading(row)
+        return f"tied: {format_some_names(names)}" if len(names) > 1 else format_leader(row)
 
-    def leading(row: Row) -> str:
+    def format_leader(row: Row) -> str:
         """Return the name of the leader, whose value is shown, and then of those tied with it."""
         leader = row["leader"]
-        others = [name for name in best_models(row) if name != leader]
-        ties = f"; tied: {format_some_names(others)}" if others else ""
-        return f"{ABSENT} no model has a value" if leader is None else f"{leader}{ties}"
+        tied_names = [name for name in best_models(row) if name != leader]
+        ties_clause = f"; tied: {format_some_names(tied_names)}" if tied_names else ""
+        return f"{ABSENT} no model has a value" if leader is None else f"{leader}{ties_clause}"
 
     key_columns = {**context.who(model=False), **context.measure_column}
     note = "model with the best value, not tested for significance"
-    if tested:
-        paired = " on the same rows" * bool(context.result.parameters.get("paired", True))
-        note = f"tied: not significantly different from the best{paired} (adjusted for all pairs)"
-    populations = [row for row in rows if row["population"] != "sweep"]
-    if populations:
-        columns = {**key_columns, PLACE: format_population, "best model": leading, "value": "value"}
-        yield context.table("winners", "Best model by population", columns, populations, note=note)
-    swept = [row for row in rows if row["population"] == "sweep"]
-    ranges = merge_neighbours(swept, best_models)
-    if ranges:
+    if is_tested:
+        is_paired = context.result.parameters.get("paired", True)
+        paired_clause = " on the same rows" if is_paired else ""
+        note = f"tied: not significantly different from the best{paired_clause} "
+        note += "(adjusted for all pairs)"
+    population_rows = [row for row in rows if row["population"] != "sweep"]
+    if population_rows:
+        columns = {
+            **key_columns,
+            PLACE: format_population,
+            "best model": format_leader,
+            "value": "value",
+        }
+        yield context.table(
+            "winners", "Best model by population", columns, population_rows, note=note
+        )
+    sweep_rows = [row for row in rows if row["population"] == "sweep"]
+    merged_rows = merge_neighbours(sweep_rows, best_models)
+    if merged_rows:
         columns = {
             **key_columns,
             "positives:negatives": "odds",
             "prevalences": "prevalence",
-            "best model": best,
+            "best model": format_best,
         }
-        note = SIMULTANEOUS_NOTE.format("") if tested else "" if populations else note
-        yield context.table("winners", "Best model by class ratio", columns, ranges, note=note)
+        note = SIMULTANEOUS_NOTE.format("") if is_tested else "" if population_rows else note
+        yield context.table("winners", "Best model by class ratio", columns, merged_rows, note=note)
 
 
 def merge_neighbours(rows: Sequence[Row], best_models: Callable[[Row], list[str]]) -> list[Row]:
     """Return one row for neighbouring odds with the same best models, with the range of odds."""
-    merged: list[Row] = []
-    for _, group in groupby(rows, lambda row: (row["slice"], row["measure"])):
-        ordered = sorted(group, key=lambda row: cell_number(row["ratio"]))
-        for _, neighbours in groupby(ordered, best_models):
-            first, *others = neighbours
-            last = others[-1] if others else first
-            odds = dict.fromkeys(format_class_ratio(row["odds"]) for row in (first, last))
-            shares = dict.fromkeys(format_prevalence(row["prevalence"]) for row in (first, last))
-            merged.append(
-                as_row({**first, "odds": " to ".join(odds), "prevalence": " to ".join(shares)})
+    merged_rows: list[Row] = []
+    for _, rows_of_measure in groupby(rows, lambda row: (row["slice"], row["measure"])):
+        sorted_rows = sorted(rows_of_measure, key=lambda row: cell_number(row["ratio"]))
+        for _, equal_neighbours in groupby(sorted_rows, best_models):
+            first_row, *other_rows = equal_neighbours
+            last_row = other_rows[-1] if other_rows else first_row
+            odds_texts = dict.fromkeys(
+                format_class_ratio(row["odds"]) for row in (first_row, last_row)
             )
-    return merged
+            prevalence_texts = dict.fromkeys(
+                format_prevalence(row["prevalence"]) for row in (first_row, last_row)
+            )
+            merged_rows.append(
+                as_row(
+                    {
+                        **first_row,
+                        "odds": " to ".join(odds_texts),
+                        "prevalence": " to ".join(prevalence_texts),
+                    }
+                )
+            )
+    return merged_rows
 
 
 def _threshold_tables(context: TableContext) -> Iterator[TableView]:
-    if populations := context.result.unsliced_rows("thresholds"):
-        right = ("best\nthreshold", "fixed\nthreshold")
+    """Yield the tables of best thresholds: by population, then by swept class ratio."""
+    if rows_of_populations := context.result.unsliced_rows("thresholds"):
+        right_headings = ("best\nthreshold", "fixed\nthreshold")
         columns: dict[str, Source] = {
             **context.who(),
             **context.measure_column,
             PLACE: format_population,
-            right[0]: format_best_threshold,
+            right_headings[0]: format_best_threshold,
             "best\nvalue": "value",
             "sens. at\nbest": "sensitivity",
             "spec. at\nbest": "specificity",
-            right[1]: lambda row: (
+            right_headings[1]: lambda row: (
                 "largest class"
                 if row["fixed_threshold"] is None
                 else (format_exact(row["fixed_threshold"]))
@@ -290,7 +324,12 @@ def _threshold_tables(context: TableContext) -> Iterator[TableView]:
         }
         title = "Best thresholds"
         yield context.table(
-            "thresholds", title, columns, populations, legend=("corrected",), right=right
+            "thresholds",
+            title,
+            columns,
+            rows_of_populations,
+            legend=("corrected",),
+            right=right_headings,
         )
     rows = context.swept("thresholds")
     if rows:
@@ -299,30 +338,32 @@ def _threshold_tables(context: TableContext) -> Iterator[TableView]:
 
 def _swept_thresholds_table(context: TableContext, rows: Sequence[Row]) -> TableView:
     """Return the best thresholds at a few evenly spaced odds, with a column for each measure."""
-    ratios, spaced = _spaced_ratios(rows)
-    indices = [i for i, ratio in enumerate(column_values(rows, "ratio")) if ratio in spaced]
+    ratio_count, spaced_ratios = _spaced_ratios(rows)
+    indices = [
+        index for index, ratio in enumerate(column_values(rows, "ratio")) if ratio in spaced_ratios
+    ]
     key_columns = (column_values(rows, name) for name in ("slice", "model", "ratio"))
-    keys = list(zip(*key_columns, strict=True))
+    key_of_row = list(zip(*key_columns, strict=True))
 
-    def lines_by_key() -> list[dict[str, Cell]]:
-        lines: dict[object, dict[str, Cell]] = {}
-        for i in indices:
-            line = lines.setdefault(keys[i], {**rows[i]})
-            line[f"best for {rows[i]['measure']}"] = format_best_threshold(rows[i])
-        return list(lines.values())
+    def merge_lines() -> list[dict[str, Cell]]:
+        line_of_key: dict[object, dict[str, Cell]] = {}
+        for index in indices:
+            cells = line_of_key.setdefault(key_of_row[index], {**rows[index]})
+            cells[f"best for {rows[index]['measure']}"] = format_best_threshold(rows[index])
+        return list(line_of_key.values())
 
-    names = dict.fromkeys(map(str, column_values(rows, "measure")))
-    best: dict[str, Source] = {context.title(name): f"best for {name}" for name in names}
+    measures = dict.fromkeys(map(str, column_values(rows, "measure")))
+    best_columns: dict[str, Source] = {context.title(name): f"best for {name}" for name in measures}
     note = "rows with this score or more are predicted positive"
     if "cutoffs" in context.result.tables:
         note += f"; for all class ratios, {ADD} {OPTION}--format csv --show cutoffs{END}"
     return context.table(
         "thresholds",
-        f"Best threshold by class ratio: {len(spaced)} of {ratios}",
-        {**context.who(), PLACE: format_population, **best},
-        deferred_rows(len({keys[i] for i in indices}), lines_by_key),
+        f"Best threshold by class ratio: {len(spaced_ratios)} of {ratio_count}",
+        {**context.who(), PLACE: format_population, **best_columns},
+        deferred_rows(len({key_of_row[index] for index in indices}), merge_lines),
         note=note,
-        right=tuple(best),
+        right=tuple(best_columns),
         name="cutoffs",
     )
 
@@ -333,29 +374,31 @@ def format_best_threshold(row: Row) -> Cell:
     return row["rule"] if always else format_exact(row["threshold"])
 
 
-def range_tables(context: TableContext, first: Sequence[str]) -> Iterator[TableView]:
+def range_tables(context: TableContext, first_measures: Sequence[str]) -> Iterator[TableView]:
     """Yield tables of measures for an uncertain prevalence: the first ones, then the others."""
-    moving = [name for name in context.available_measures if not CATALOG[name].invariant]
-    first = [name for name in first if name in moving] or moving[:1]
-    others = [name for name in moving if name not in first]
-    parts: tuple[tuple[Sequence[str], Rank, str], ...] = (
-        (first, "asked", ""),
-        (others, "detail", ": other measures"),
+    ratio_dependent = [name for name in context.available_measures if not CATALOG[name].invariant]
+    first_measures = [
+        name for name in first_measures if name in ratio_dependent
+    ] or ratio_dependent[:1]
+    other_measures = [name for name in ratio_dependent if name not in first_measures]
+    measure_groups: tuple[tuple[Sequence[str], Rank, str], ...] = (
+        (first_measures, "asked", ""),
+        (other_measures, "detail", ": other measures"),
     )
     tables = context.result.tables
-    for names, rank, suffix in parts:
-        ranges = [row for row in tables.get("ranges", ()) if row["measure"] in names]
-        if ranges:
-            yield _range_table(context, ranges, suffix, rank)
-        simulated = [row for row in tables.get("simulated", ()) if row["measure"] in names]
-        if simulated:
-            yield _simulated_table(context, simulated, suffix, rank)
+    for measures, rank, suffix in measure_groups:
+        range_rows = [row for row in tables.get("ranges", ()) if row["measure"] in measures]
+        if range_rows:
+            yield _range_table(context, range_rows, suffix, rank)
+        simulated_rows = [row for row in tables.get("simulated", ()) if row["measure"] in measures]
+        if simulated_rows:
+            yield _simulated_table(context, simulated_rows, suffix, rank)
 
 
 def _range_table(context: TableContext, rows: Sequence[Row], suffix: str, rank: Rank) -> TableView:
     """Return the smallest and largest values over a range of prevalences; suffix: of the title."""
-    limits = context.result.parameters["prevalence_range"]
-    odds = (str(format_odds_of_prevalence(limit)) for limit in limits)
+    prevalence_limits = context.result.parameters["prevalence_range"]
+    odds_texts = (str(format_odds_of_prevalence(limit)) for limit in prevalence_limits)
     columns: dict[str, Source] = {
         **context.who(),
         **context.measure_column,
@@ -364,7 +407,7 @@ def _range_table(context: TableContext, rows: Sequence[Row], suffix: str, rank: 
         "highest": "highest",
         "at odds ": lambda row: format_odds_of_prevalence(row["highest_at"]),
     }
-    title = f"Measures at class ratios (prevalences) from {' to '.join(odds)}{suffix}"
+    title = f"Measures at class ratios (prevalences) from {' to '.join(odds_texts)}{suffix}"
     return context.table("ranges", title, columns, rows, rank=rank)
 
 
@@ -374,18 +417,18 @@ def _simulated_table(
     """Return measures under an uncertain prevalence, simulated; suffix: of the title."""
     parameters = context.result.parameters
     a, b = parameters["prevalence_beta"]
-    share = f"{parameters['level'] * 100:g}%"
+    level_text = f"{parameters['level'] * 100:g}%"
     columns = {
         **context.who(),
         **context.measure_column,
         "mean": "mean",
         "median": "median",
-        f"{share}\nlower": "low",
-        f"{share}\nupper": "high",
+        f"{level_text}\nlower": "low",
+        f"{level_text}\nupper": "high",
         "undefined": "failed",
     }
-    mean = f"mean {format_exact(a / (a + b))}, class ratio {a:g}:{b:g}"
-    title = f"Measures with prevalence from Beta({a:g}, {b:g}): {mean}{suffix}"
+    mean_text = f"mean {format_exact(a / (a + b))}, class ratio {a:g}:{b:g}"
+    title = f"Measures with prevalence from Beta({a:g}, {b:g}): {mean_text}{suffix}"
     note = "sensitivity and specificity vary too, by their Jeffreys posteriors"
     note += f"; {parameters['draws']:,} simulations" if parameters.get("draws") else ""
     values = (row[name] for row in rows for name in ("mean", "median", "low", "high"))

@@ -24,73 +24,82 @@ TN = r"(?i)(?:n_?)?(?:tn|true[ _]?negatives?)"
 ONLY_MODEL = "model"
 
 
-def convert_counts(table: FormatTable, columns: Mapping[str, Sequence[str]]) -> Converted | None:
+def convert_counts(
+    table: FormatTable, columns_by_pattern: Mapping[str, Sequence[str]]
+) -> Converted | None:
     """Return the table with its counts as weights, if no two rows have the same classes."""
-    names = list(chain(*columns.values()))
-    others = [name for name in table.names if name not in names]
-    index = [name for name in others if "index" in tags_of(name)]
-    classes = [name for name in others if name not in index]
-    if len(names) != 1 or len(classes) < 2 or table.joined:
+    count_columns = list(chain(*columns_by_pattern.values()))
+    other_columns = [name for name in table.names if name not in count_columns]
+    index_columns = [name for name in other_columns if "index" in tags_of(name)]
+    class_columns = [name for name in other_columns if name not in index_columns]
+    if len(count_columns) != 1 or len(class_columns) < 2 or table.joined:
         return None
-    if not all(_is_few(table, name) for name in classes):
+    if not all(_has_few_classes(table, name) for name in class_columns):
         return None
-    numbers = [float(cell or 0) for cell in table.profiles[names[0]].sample]
-    is_counted = sum(numbers) > len(numbers) and PairFacts(table.profiles).are_unique(classes)
+    counts = [float(cell or 0) for cell in table.profiles[count_columns[0]].sample]
+    is_counted = sum(counts) > len(counts) and PairFacts(table.profiles).are_unique(class_columns)
     if not is_counted:
         return None
-    return Converted(table.file, {"weight": names[0]})
+    return Converted(table.file, {"weight": count_columns[0]})
 
 
-def _is_few(table: FormatTable, name: str) -> bool:
-    profile = table.profiles[name]
-    return has_classes(profile, MOST_CLASSES)
+def _has_few_classes(table: FormatTable, name: str) -> bool:
+    return has_classes(table.profiles[name], MOST_CLASSES)
 
 
 def convert_true_positives(
-    table: FormatTable, columns: Mapping[str, Sequence[str]]
+    table: FormatTable, columns_by_pattern: Mapping[str, Sequence[str]]
 ) -> Converted | None:
     """Return the table with the columns model, tp, fp, fn of counts, and tn if it is there.
 
     Models are named by a column called so, else by the texts of each row.
     """
-    names = [matching[0] for matching in columns.values()]
+    count_columns = [matches[0] for matches in columns_by_pattern.values()]
     true_negatives = [name for name in table.names if re.fullmatch(TN, name)]
-    counts = dict(zip([*names, *true_negatives[:1]], ColumnNames.COUNT, strict=False))
-    naming = find_column(table.names, ColumnNames.MODEL)
-    if naming is not None and {*counts} == {*counts.values()}:
+    role_of_column = dict(
+        zip([*count_columns, *true_negatives[:1]], ColumnNames.COUNT, strict=False)
+    )
+    name_column = find_column(table.names, ColumnNames.MODEL)
+    if name_column is not None and {*role_of_column} == {*role_of_column.values()}:
         return None
-    texts = [
+    text_columns = [
         name
         for name in table.names
-        if name not in counts
+        if name not in role_of_column
         and not table.profiles[name].mostly_numeric
         and table.profiles[name].texts
     ]
-    parts = [naming] if naming is not None else texts
+    name_parts = [name_column] if name_column is not None else text_columns
     model = pl.lit(ONLY_MODEL)
-    if parts:
-        model = pl.concat_str([pl.col(name).cast(pl.String) for name in parts], separator=" ")
+    if name_parts:
+        model = pl.concat_str([pl.col(name).cast(pl.String) for name in name_parts], separator=" ")
     slice_columns = _slice_columns(table)
     frame = numbered_frame(table.file).select(
         ROW,
         model.alias("model"),
-        *(pl.col(name).alias(role) for name, role in counts.items()),
+        *(pl.col(name).alias(role) for name, role in role_of_column.items()),
         *slice_columns,
     )
-    new_columns = ["model", *counts.values(), *slice_columns]
+    new_columns = ["model", *role_of_column.values(), *slice_columns]
     return Converted(with_frame(table.file, frame, new_columns))
 
 
 def _slice_columns(table: FormatTable) -> list[str]:
     """Return the columns of a table that make slices, alone, with another one or in bins."""
-    texts = [text for by_text in table.options.by for text in (by_text, *by_text.split("*"))]
-    requested_names = {name.strip() for text in texts for name in (text, text.partition(":")[0])}
+    slice_texts = [
+        slice_text for by_text in table.options.by for slice_text in (by_text, *by_text.split("*"))
+    ]
+    requested_names = {
+        name.strip()
+        for slice_text in slice_texts
+        for name in (slice_text, slice_text.partition(":")[0])
+    }
     return [name for name in table.names if name in requested_names]
 
 
-def refuse_two_truths(table: FormatTable, columns: Mapping[str, Sequence[str]]) -> None:
+def refuse_two_truths(table: FormatTable, columns_by_pattern: Mapping[str, Sequence[str]]) -> None:
     """Raise for true positives that are counted among truth and among calls, as by hap.py."""
-    (name, *_), *_ = columns.values()
+    (name, *_), *_ = columns_by_pattern.values()
     message = f"'{name}' and the calls count different true positives, and there is no tn"
     hint = "rank the rows by METRIC.Recall and METRIC.Precision with clfeval mlcps"
     raise DataError.new(message, "no-tn", table.file.name, 1, name, hint=hint)

@@ -12,14 +12,14 @@ from clfeval.tables.scan import TableFile, scan
 
 def numbered_frame(file: TableFile) -> pl.LazyFrame:
     """Return the rows with the column ROW of their numbers in the file; text files as text."""
-    frame = file.native
+    rows_of_file = file.native
     if file.head is not None:
-        frame = scan(file, dict.fromkeys(file.columns, "text"))
-    assert frame is not None
-    rows = in_polars(frame)
+        rows_of_file = scan(file, dict.fromkeys(file.columns, "text"))
+    assert rows_of_file is not None
+    polars_rows = in_polars(rows_of_file)
     if file.numbered:
-        return rows
-    return rows.with_row_index(ROW, offset=file.head.header_row + 1 if file.head else 1)
+        return polars_rows
+    return polars_rows.with_row_index(ROW, offset=file.head.header_row + 1 if file.head else 1)
 
 
 def with_frame(file: TableFile, frame: pl.LazyFrame, columns: Sequence[str]) -> TableFile:
@@ -35,10 +35,13 @@ def with_frame(file: TableFile, frame: pl.LazyFrame, columns: Sequence[str]) -> 
 
 
 def replaced_columns(
-    file: TableFile, removed: Sequence[str], added: Sequence[pl.Expr], names: Sequence[str]
+    file: TableFile,
+    removed_columns: Sequence[str],
+    new_columns: Sequence[pl.Expr],
+    new_names: Sequence[str],
 ) -> TableFile:
     """Return a table with new columns, of the given names, in place of some of its columns."""
-    frame = numbered_frame(file).with_columns(added)
-    columns = [name for name in file.columns if name not in {*removed} - {*names}]
-    columns += [name for name in names if name not in columns]
+    frame = numbered_frame(file).with_columns(new_columns)
+    columns = [name for name in file.columns if name not in {*removed_columns} - {*new_names}]
+    columns += [name for name in new_names if name not in columns]
     return with_frame(file, frame.select(ROW, *columns), columns)

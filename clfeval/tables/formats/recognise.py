@@ -42,39 +42,50 @@ def read_format(file: TableFile, options: InputOptions, *, joined: bool = False)
     Options of the user come first. joined: other files are joined to this one.
     """
     options = _with_options(options, file.options)
-    first_rows = FormatTable(file, options, _profile_first_rows, joined)
-    all_rows = FormatTable(file, options, profiles_of_file, joined)
-    for record in FORMATS:
-        table = first_rows if record.by_first_rows else all_rows
-        converted = _converted(record, table)
+    sampled_table = FormatTable(file, options, _profile_first_rows, joined)
+    whole_table = FormatTable(file, options, profiles_of_file, joined)
+    for table_format in FORMATS:
+        table = sampled_table if table_format.by_first_rows else whole_table
+        converted = _converted(table_format, table)
         if converted is None:
             continue
-        added = _options_of_parts(record, replace(table, file=converted.file))
-        if added is not None:
-            return _formatted(record, table, converted, added)
+        new_options = _options_of_parts(table_format, replace(table, file=converted.file))
+        if new_options is not None:
+            return _formatted(table_format, table, converted, new_options)
     return FormattedTable(file, options)
 
 
-def _converted(record: TableFormat, table: FormatTable) -> Converted | None:
+def _converted(table_format: TableFormat, table: FormatTable) -> Converted | None:
     """Return a table in the columns that its format gives; None if it has another format."""
-    columns = record.columns_by_pattern(table.names)
-    is_elsewhere = record.convert is not None and not _is_local(table.file)
-    if columns is None or is_elsewhere or not _has_cells(record, columns, table):
+    columns_by_pattern = table_format.columns_by_pattern(table.names)
+    is_elsewhere = table_format.convert is not None and not _is_local(table.file)
+    if (
+        columns_by_pattern is None
+        or is_elsewhere
+        or not _has_cells(table_format, columns_by_pattern, table)
+    ):
         return None
-    return Converted(table.file) if record.convert is None else record.convert(table, columns)
+    return (
+        Converted(table.file)
+        if table_format.convert is None
+        else table_format.convert(table, columns_by_pattern)
+    )
 
 
 def _formatted(
-    record: TableFormat, table: FormatTable, converted: Converted, added: Mapping[str, Any]
+    table_format: TableFormat,
+    table: FormatTable,
+    converted: Converted,
+    format_options: Mapping[str, Any],
 ) -> FormattedTable:
     """Return a converted table, described, with the options of the user and those of its format."""
-    remark = ": ".join(filter(None, [record.tool, converted.remark]))
+    remark = ": ".join(filter(None, [table_format.tool, converted.remark]))
     remark = "; ".join(filter(None, [table.file.format, remark]))
-    removed = {*table.file.columns} - {*converted.file.columns}
-    remaining = tuple(name for name in table.options.ignore if name not in removed)
-    options = replace(table.options, ignore=remaining)
-    resolved = _with_options(options, {**added, **converted.options})
-    return FormattedTable(replace(converted.file, format=remark), resolved)
+    removed_columns = {*table.file.columns} - {*converted.file.columns}
+    ignored_columns = tuple(name for name in table.options.ignore if name not in removed_columns)
+    options = replace(table.options, ignore=ignored_columns)
+    resolved_options = _with_options(options, {**format_options, **converted.options})
+    return FormattedTable(replace(converted.file, format=remark), resolved_options)
 
 
 def _profile_first_rows(file: TableFile, options: InputOptions) -> Mapping[str, ColumnProfile]:
@@ -90,129 +101,148 @@ def _is_local(file: TableFile) -> bool:
 
 
 def _has_cells(
-    record: TableFormat, columns: Mapping[str, Sequence[str]], table: FormatTable
+    table_format: TableFormat, columns_by_pattern: Mapping[str, Sequence[str]], table: FormatTable
 ) -> bool:
     """Return whether the columns of each pattern have cells of its kind."""
     return all(
-        _are_cells(table, name, record.needs[pattern])
-        for pattern, names in columns.items()
+        _are_cells(table, name, table_format.needs[pattern])
+        for pattern, names in columns_by_pattern.items()
         for name in names
     )
 
 
-def _are_cells(table: FormatTable, name: str, kind: FormatCells) -> bool:
+def _are_cells(table: FormatTable, name: str, cell_kind: FormatCells) -> bool:
     """Return whether the cells of a column are of a kind."""
-    if kind == "any":
+    if cell_kind == "any":
         return True
-    if kind == "vectors":
+    if cell_kind == "vectors":
         return are_vectors(table.file, name)
     profile = table.profiles[name]
     if not profile.texts:
         return False
-    is_number = profile.mostly_numeric
+    is_numeric = profile.mostly_numeric
     are_classes = len(profile.texts) <= MOST_CLASSES and profile.classes
-    holds: dict[FormatCells, bool] = {
+    has_kind: dict[FormatCells, bool] = {
         "labels": are_classes,
         "texts": are_classes and not profile.all_numbers,
-        "unit": is_number and scale_of(profile) == "unit",
-        "numbers": is_number,
+        "unit": is_numeric and scale_of(profile) == "unit",
+        "numbers": is_numeric,
         "counts": profile.is_integer and profile.is_nonnegative,
     }
-    return holds[kind]
+    return has_kind[cell_kind]
 
 
-def _options_of_parts(record: TableFormat, table: FormatTable) -> dict[str, Any] | None:
+def _options_of_parts(table_format: TableFormat, table: FormatTable) -> dict[str, Any] | None:
     """Return the options that say the parts of columns; None if these do not fit together."""
-    names: dict[ColumnPart, list[str]] = {}
+    columns_of_part: dict[ColumnPart, list[str]] = {}
     for name in table.names:
-        part = record.part_of(name)
+        part = table_format.part_of(name)
         if part is not None:
-            names.setdefault(part, []).append(name)
-    labels = names.get("labels", [])
-    truth = table.options.truth or next(iter(names.get("truth", [])), None)
-    if truth is None and "outcome" in names:
-        likely = _outcomes(table, names["outcome"], labels)
-        if len(likely) != 1:
-            return {}
-        truth = likely[0]
-    unused = [name for part in ("unused", "setting") for name in names.get(part, [])]
-    unused += [name for name in names.get("outcome", []) if not tags_of(name) & OF_ROWS]
-    row_id = next(iter(names.get("id", [])), None)
-    repeats = row_id is not None and _is_resampled(table, record, row_id, truth)
-    added: dict[str, Any] = {
-        "id": None if repeats else row_id,
-        "cluster": row_id if repeats else next(iter(names.get("cluster", [])), None),
-        "weight": next(iter(names.get("count", [])), None),
+            columns_of_part.setdefault(part, []).append(name)
+    first_column = {part: names[0] for part, names in columns_of_part.items()}
+    label_columns = columns_of_part.get("labels", [])
+    truth_column = table.options.truth or first_column.get("truth")
+    if truth_column is None and "outcome" in columns_of_part:
+        possible_truths = _outcomes(table, columns_of_part["outcome"], label_columns)
+        if len(possible_truths) != 1:
+            return {}  # the layouts find truth
+        truth_column = possible_truths[0]
+    unused_columns = [
+        name for part in ("unused", "setting") for name in columns_of_part.get(part, [])
+    ]
+    unused_columns += [
+        name for name in columns_of_part.get("outcome", []) if not tags_of(name) & OF_ROWS
+    ]
+    row_id = first_column.get("id")
+    is_resampled = row_id is not None and _is_resampled(table, table_format, row_id, truth_column)
+    new_options: dict[str, Any] = {
+        "id": None if is_resampled else row_id,
+        "cluster": row_id if is_resampled else first_column.get("cluster"),
+        "weight": first_column.get("count"),
     }
-    if "confidence" in names and truth is not None:
-        options = _options_of_confidences(table, truth, labels, names["confidence"])
-        if options is None:
+    if "confidence" in columns_of_part and truth_column is not None:
+        confidence_options = _options_of_confidences(
+            table, truth_column, label_columns, columns_of_part["confidence"]
+        )
+        if confidence_options is None:
             return None
-        unused += options.pop("unused", [])
-        added |= options
-    return {**added, "truth": truth, "ignore": tuple(name for name in unused if name != truth)}
+        unused_columns += confidence_options.pop("unused", [])
+        new_options |= confidence_options
+    return {
+        **new_options,
+        "truth": truth_column,
+        "ignore": tuple(name for name in unused_columns if name != truth_column),
+    }
 
 
-def _is_resampled(table: FormatTable, record: TableFormat, row_id: str, truth: str | None) -> bool:
+def _is_resampled(
+    table: FormatTable, table_format: TableFormat, row_id: str, truth_column: str | None
+) -> bool:
     """Return whether ids repeat, as in repeated cross-validation, and no setting has two values."""
     if table.profiles[row_id].distinct or len(table.profiles[row_id].texts) < 2:
         return False
-    classes = table.classes([truth]) if truth is not None else frozenset()
-    settings = [
+    classes = table.classes([truth_column]) if truth_column is not None else frozenset()
+    setting_columns = [
         name
         for name in table.names
-        if record.part_of(name) in (None, "outcome", "setting") and name not in {truth, *classes}
+        if table_format.part_of(name) in (None, "outcome", "setting")
+        and name not in {truth_column, *classes}
     ]
-    return all(len(table.profiles[name].texts) < 2 for name in settings)
+    return all(len(table.profiles[name].texts) < 2 for name in setting_columns)
 
 
 def _options_of_confidences(
-    table: FormatTable, truth: str, labels: Sequence[str], confidences: Sequence[str]
+    table: FormatTable,
+    truth_column: str,
+    label_columns: Sequence[str],
+    confidence_columns: Sequence[str],
 ) -> dict[str, Any] | None:
     """Return the options of labels with confidences, which do not rank more than two classes."""
-    if len(table.classes([truth, *labels])) > 2:
-        return {"unused": list(confidences)}
-    if len(labels) != 1 or len(confidences) != 1 or table.options.model:
+    if len(table.classes([truth_column, *label_columns])) > 2:
+        return {"unused": list(confidence_columns)}
+    if len(label_columns) != 1 or len(confidence_columns) != 1 or table.options.model:
         return None
-    if not _are_confidences(table, labels[0], confidences[0]):
+    if not _are_confidences(table, label_columns[0], confidence_columns[0]):
         return None
-    return {"confidences": True, "model": (f"{labels[0]}+{confidences[0]}",)}
+    return {"confidences": True, "model": (f"{label_columns[0]}+{confidence_columns[0]}",)}
 
 
-def _outcomes(table: FormatTable, names: Sequence[str], labels: Sequence[str]) -> list[str]:
+def _outcomes(table: FormatTable, names: Sequence[str], label_columns: Sequence[str]) -> list[str]:
     """Return the columns that have classes of the predicted labels; those called truth first."""
-    predicted = table.classes(labels)
-    possible = [
+    predicted_classes = table.classes(label_columns)
+    possible_truths = [
         name
         for name in names
-        if table.profiles[name].texts & predicted
+        if table.profiles[name].texts & predicted_classes
         and len(table.profiles[name].texts) <= MOST_CLASSES
         and table.profiles[name].classes
     ]
-    truth = named_truth({name: table.profiles[name] for name in possible}, InputOptions())
-    return [truth] if truth is not None else possible
+    truth_column = named_truth(
+        {name: table.profiles[name] for name in possible_truths}, InputOptions()
+    )
+    return [truth_column] if truth_column is not None else possible_truths
 
 
-def _are_confidences(table: FormatTable, labels: str, confidences: str) -> bool:
+def _are_confidences(table: FormatTable, label_column: str, confidence_column: str) -> bool:
     """Return whether numbers may be probabilities of the predicted one of two classes."""
-    numbers = table.profiles[confidences].numbers
+    numbers = table.profiles[confidence_column].numbers
     facts = PairFacts(table.profiles)
-    in_range = bool(numbers) and min(numbers) >= 0.5 and max(numbers) <= 1
-    return in_range and facts.upper_label(labels, confidences) is None
+    are_in_range = bool(numbers) and min(numbers) >= 0.5 and max(numbers) <= 1
+    return are_in_range and facts.upper_label(label_column, confidence_column) is None
 
 
-def _with_options(options: InputOptions, added: Mapping[str, Any]) -> InputOptions:
+def _with_options(options: InputOptions, format_options: Mapping[str, Any]) -> InputOptions:
     """Return options with those of a format where the user gives none."""
     columns = {options.truth, options.id, options.weight, options.cluster, options.run}
-    used = {*columns, *options.by, *options.model, *options.named_models}
-    free = {
+    used_columns = {*columns, *options.by, *options.model, *options.named_models}
+    free_options = {
         name: value
-        for name, value in added.items()
+        for name, value in format_options.items()
         if value is not None and name != "ignore" and not getattr(options, name)
         if name == "confidences" or isinstance(value, tuple) or value not in columns
     }
     if options.kind is not None:
-        free.pop("confidences", None)
-        free.pop("model", None)
-    ignored = [name for name in added.get("ignore", ()) if name not in used]
-    return replace(options, **free, ignore=(*options.ignore, *ignored))
+        free_options.pop("confidences", None)
+        free_options.pop("model", None)
+    ignored = [name for name in format_options.get("ignore", ()) if name not in used_columns]
+    return replace(options, **free_options, ignore=(*options.ignore, *ignored))

@@ -106,5 +106,7 @@ class TableFormat:
 
     def part_of(self, name: str) -> ColumnPart | None:
         """Return the part of a column."""
-        parts = (part for pattern, part in self.parts.items() if re.fullmatch(pattern, name))
-        return next(parts, self.others)
+        fitting_parts = (
+            part for pattern, part in self.parts.items() if re.fullmatch(pattern, name)
+        )
+        return next(fitting_parts, self.others)

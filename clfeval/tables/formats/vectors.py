@@ -25,41 +25,43 @@ def numbers_of_vector(cell: object) -> list[float] | None:
     if isinstance(cell, str):
         return _numbers_of_text(cell)
     if isinstance(cell, Mapping):
-        values = cell.get("values")
-        if values is None:
+        vector_values = cell.get("values")
+        if vector_values is None:
             return None
         if cell.get("indices") is not None and cell.get("size") is not None:
-            return _dense_numbers(int(cell["size"]), list(cell["indices"]), list(values))
-        return [float(number) for number in values]
+            return _dense_numbers(int(cell["size"]), list(cell["indices"]), list(vector_values))
+        return [float(number) for number in vector_values]
     cells = cell.to_list() if isinstance(cell, pl.Series) else cell
-    if isinstance(cells, Sequence) and all(isinstance(part, (int, float)) for part in cells):
+    if isinstance(cells, Sequence) and all(isinstance(number, (int, float)) for number in cells):
         return [float(number) for number in cells]
     return None
 
 
 def _numbers_of_text(cell: str) -> list[float] | None:
-    if dense := _DENSE.fullmatch(cell):
-        return [float(number) for number in re.split(r"[,\s]+", dense[1].strip())]
-    sparse = _SPARSE.fullmatch(cell)
-    if sparse is None:
+    """Return the numbers of a dense or sparse vector in a text; None for other texts."""
+    if dense_match := _DENSE.fullmatch(cell):
+        return [float(number) for number in re.split(r"[,\s]+", dense_match[1].strip())]
+    sparse_match = _SPARSE.fullmatch(cell)
+    if sparse_match is None:
         return None
-    places = [int(place) for place in re.findall(r"\d+", sparse[2])]
-    values = [float(number) for number in re.split(r"[,\s]+", sparse[3].strip()) if number]
-    return _dense_numbers(int(sparse[1]), places, values)
+    indices = [int(index) for index in re.findall(r"\d+", sparse_match[2])]
+    values = [float(number) for number in re.split(r"[,\s]+", sparse_match[3].strip()) if number]
+    return _dense_numbers(int(sparse_match[1]), indices, values)
 
 
-def _dense_numbers(size: int, places: Sequence[int], values: Sequence[float]) -> list[float]:
+def _dense_numbers(size: int, indices: Sequence[int], values: Sequence[float]) -> list[float]:
+    """Return all numbers of a sparse vector, 0 where it has none."""
     numbers = [0.0] * size
-    for place, value in zip(places, values, strict=True):
-        numbers[place] = value
+    for index, value in zip(indices, values, strict=True):
+        numbers[index] = value
     return numbers
 
 
 def first_vectors(file: TableFile, name: str) -> list[list[float] | None]:
     """Return the vectors of the first rows of a column."""
     if file.head is not None:
-        position = file.columns.index(name)
-        return [numbers_of_vector(row[position]) for row in file.head.sample[:FIRST_ROWS]]
+        column_index = file.columns.index(name)
+        return [numbers_of_vector(row[column_index]) for row in file.head.sample[:FIRST_ROWS]]
     first_rows = numbered_frame(file).select(name).head(FIRST_ROWS).collect()
     return [numbers_of_vector(cell) for cell in first_rows[name].to_list()]
 
@@ -68,48 +70,64 @@ def are_vectors(file: TableFile, name: str) -> bool:
     """Return whether the first cells of a column are vectors of one size, two or more."""
     vectors = first_vectors(file, name)
     sizes = {None if vector is None else len(vector) for vector in vectors}
-    return len(sizes) == 1 and None not in sizes and min(size or 0 for size in sizes) > 1
+    return len(sizes) == 1 and all(size is not None and size > 1 for size in sizes)
 
 
-def convert_vectors(table: FormatTable, columns: Mapping[str, Sequence[str]]) -> Converted | None:
+def convert_vectors(
+    table: FormatTable, columns_by_pattern: Mapping[str, Sequence[str]]
+) -> Converted | None:
     """Return the table with a column for each class in place of vectors, named `vector:class`.
 
     Classes are the numbers of the places, as truth writes them (`1.0`). Raw predictions are left
     out next to probabilities; without these, the last of two ranks the rows.
     """
-    names = list(chain(*columns.values()))
-    vector = next((name for name in names if name.startswith(PROBABILITY)), names[0])
-    size = len(first_vectors(table.file, vector)[0] or ())
-    others = [name for name in table.names if name not in names]
-    labels = _number_of_class(table, others, size)
+    vector_columns = list(chain(*columns_by_pattern.values()))
+    vector_column = next(
+        (name for name in vector_columns if name.startswith(PROBABILITY)), vector_columns[0]
+    )
+    size = len(first_vectors(table.file, vector_column)[0] or ())
+    other_columns = [name for name in table.names if name not in vector_columns]
+    labels = _number_of_class(table, other_columns, size)
     if labels is None:
         return None
-    places = list(range(size)) if vector.startswith(PROBABILITY) else [size - 1]
-    if len(places) == 1 and size > 2:
+    class_indices = list(range(size)) if vector_column.startswith(PROBABILITY) else [size - 1]
+    if len(class_indices) == 1 and size > 2:
         return None
-    numbers = pl.col(vector).map_elements(
+    numbers = pl.col(vector_column).map_elements(
         numbers_of_vector, return_dtype=pl.List(pl.Float64), skip_nulls=True
     )
-    added = {
-        f"{vector}:{labels[place]}": numbers.list.get(place, null_on_oob=True) for place in places
+    number_of_column = {
+        f"{vector_column}:{labels[class_index]}": numbers.list.get(class_index, null_on_oob=True)
+        for class_index in class_indices
     }
     converted = replaced_columns(
-        table.file, names, [number.alias(name) for name, number in added.items()], [*added]
+        table.file,
+        vector_columns,
+        [number.alias(name) for name, number in number_of_column.items()],
+        [*number_of_column],
     )
-    return Converted(converted, {}, f"numbers of the vectors of '{vector}'")
+    return Converted(converted, {}, f"numbers of the vectors of '{vector_column}'")
 
 
-def _number_of_class(table: FormatTable, names: Sequence[str], size: int) -> list[str] | None:
+def _number_of_class(
+    table: FormatTable, other_columns: Sequence[str], size: int
+) -> list[str] | None:
     """Return the classes 0, 1, ... as truth, else predictions, write them; None without any."""
-    profiles = {name: table.profiles[name] for name in names}
+    profiles = {name: table.profiles[name] for name in other_columns}
     candidates = truth_candidates(profiles, table.options, PairFacts(profiles))
-    truths = [candidate.name for candidate in candidates if candidate.name in profiles]
-    for name in (*truths, *(name for name in names if name.startswith("prediction"))):
-        numbers = profiles[name].number_of_text
-        text_of = {number: text for text, number in numbers.items()}
-        if numbers and {*text_of} <= {*map(float, range(size))}:
-            pointed = any("." in text for text in numbers)
+    truth_columns = [candidate.name for candidate in candidates if candidate.name in profiles]
+    for name in (
+        *truth_columns,
+        *(name for name in other_columns if name.startswith("prediction")),
+    ):
+        number_of_text = profiles[name].number_of_text
+        text_of_number = {number: text for text, number in number_of_text.items()}
+        if number_of_text and {*text_of_number} <= {*map(float, range(size))}:
+            has_points = any("." in text for text in number_of_text)
             return [
-                text_of.get(place, f"{place}.0" if pointed else f"{place}") for place in range(size)
+                text_of_number.get(
+                    class_index, f"{class_index}.0" if has_points else f"{class_index}"
+                )
+                for class_index in range(size)
             ]
     return None

@@ -68,7 +68,7 @@ def read_description(file: TableFile) -> dict[str, Any] | None:
 
 
 @cache  # of a file that is opened, read and merged
-def _parse_description(text: str, columns: tuple[str, ...], name: str) -> dict[str, Any]:
+def _parse_description(text: str, columns: tuple[str, ...], file_name: str) -> dict[str, Any]:
     """Return the description of a counts file; DataError where it is damaged or of another schema.
 
     columns: those of the file.
@@ -76,14 +76,16 @@ def _parse_description(text: str, columns: tuple[str, ...], name: str) -> dict[s
     try:
         description = json.loads(text)
     except (ValueError, RecursionError):
-        raise damaged_counts("its description is not JSON", name) from None
-    schema = description.get("schema") if isinstance(description, dict) else None
-    if type(schema) is int or (schema != SCHEMA and str(schema).startswith(f"{SCHEMA_KIND}/")):
-        message = f"counts of schema {schema}, but this version reads schema {SCHEMA}"
+        raise damaged_counts("its description is not JSON", file_name) from None
+    file_schema = description.get("schema") if isinstance(description, dict) else None
+    if type(file_schema) is int or (
+        file_schema != SCHEMA and str(file_schema).startswith(f"{SCHEMA_KIND}/")
+    ):
+        message = f"counts of schema {file_schema}, but this version reads schema {SCHEMA}"
         hint = "count the table again with this version, or read the file with the newer one"
-        raise DataError.new(message, "other-schema", name, hint=hint)
+        raise DataError.new(message, "other-schema", file_name, hint=hint)
     if problem := description_problem(description, columns):
-        raise damaged_counts(problem, name)
+        raise damaged_counts(problem, file_name)
     return dict(description)
 
 
@@ -96,62 +98,63 @@ def are_counts_files(files: Sequence[TableFile]) -> bool:
     """Return whether files hold counts; DataError if only some do."""
     holds_counts = [read_description(file) is not None for file in files]
     if any(holds_counts) and not all(holds_counts):
-        table = files[holds_counts.index(False)].name
-        counts = files[holds_counts.index(True)].name
-        message = f"is a table of rows, but {counts} holds counts"
+        table_name = files[holds_counts.index(False)].name
+        counts_name = files[holds_counts.index(True)].name
+        message = f"is a table of rows, but {counts_name} holds counts"
         hint = (
-            f"count it first, as {counts} was: "
-            f"{COMMAND}clfeval count {table} --save NAME.counts.parquet{END}"
+            f"count it first, as {counts_name} was: "
+            f"{COMMAND}clfeval count {table_name} --save NAME.counts.parquet{END}"
         )
-        raise DataError.new(message, "mixed-inputs", table, hint=hint)
+        raise DataError.new(message, "mixed-inputs", table_name, hint=hint)
     return any(holds_counts)
 
 
-def open_counts_files(files: tuple[TableFile, ...], roles: InputOptions) -> Predictions:
+def open_counts_files(files: tuple[TableFile, ...], input_options: InputOptions) -> Predictions:
     """Return counts files as an opened table; DataError for files that do not fit together.
 
     Raises UsageError for options that only apply where rows are read.
     """
-    by_file = roles.by == (FILE,)
-    _refuse_options_of_rows(files[0].name, roles)
+    slices_are_files = input_options.by == (FILE,)
+    _refuse_options_of_rows(files[0].name, input_options)
     descriptions = [read_description(file) or {} for file in files]
-    _refuse_hidden_counts(files[0].name, descriptions, roles)
-    first = files[0].name
+    _refuse_hidden_counts(files[0].name, descriptions, input_options)
+    first_file_name = files[0].name
     first_description = descriptions[0]
-    file_of_part: dict[str, str] = {}
+    file_by_digest: dict[str, str] = {}
     for file, description in zip(files, descriptions, strict=True):
-        refuse_unlike_counts(description, first_description, file.name, first)
-        _refuse_other_classes(description, first_description, file.name, first)
-        for part in description["parts"]:
-            if part in file_of_part:
-                message = f"counts rows that {file_of_part[part]} counts as well"
+        refuse_unlike_counts(description, first_description, file.name, first_file_name)
+        _refuse_other_classes(description, first_description, file.name, first_file_name)
+        for part_digest in description["parts"]:  # of each table that was counted
+            if part_digest in file_by_digest:
+                message = f"counts rows that {file_by_digest[part_digest]} counts as well"
                 hint = "give the counts of each table once"
                 raise DataError.new(message, "same-counts", file.name, hint=hint)
-            file_of_part[part] = file.name
-    if roles.positive not in (None, first_description["positive"]):
-        message = f"its positive class is '{first_description['positive']}', not '{roles.positive}'"
+            file_by_digest[part_digest] = file.name
+    positive = first_description["positive"]
+    if input_options.positive not in (None, positive):
+        message = f"its positive class is '{positive}', not '{input_options.positive}'"
         hint = f"count the table with the other {OPTION}--positive{END}"
-        raise DataError.new(message, "unknown-positive", first, hint=hint)
-    if by_file and first_description["facets"] not in ([], [[FILE]]):
-        message = f"{OPTION}--by{END} file: {first} has slices already"
+        raise DataError.new(message, "unknown-positive", first_file_name, hint=hint)
+    if slices_are_files and first_description["facets"] not in ([], [[FILE]]):
+        message = f"{OPTION}--by{END} file: {first_file_name} has slices already"
         raise UsageError.new(
             message, "bad-option", hint=f"leave it out, or count without {OPTION}--by{END}"
         )
-    return counts_as_table(files, first_description, roles)
+    return counts_as_table(files, first_description, input_options)
 
 
 def _refuse_hidden_counts(
-    file: str, descriptions: Sequence[Mapping[str, Any]], roles: InputOptions
+    file: str, descriptions: Sequence[Mapping[str, Any]], input_options: InputOptions
 ) -> None:
     """Raise UsageError for counts that hide small ones, where more than a report is requested."""
-    if roles.ranks and not roles.scores:
+    if input_options.ranks and not input_options.scores:
         return
     if not any(description["min_cell"] for description in descriptions):
         return
     message = (
         f"hides small counts (count {OPTION}--min-cell{END}), so that only report and count read it"
     )
-    if roles.scores:
+    if input_options.scores:
         message = "hides small counts: scores cannot be counted otherwise"
     hint = f"count the table without {OPTION}--min-cell{END}"
     raise UsageError.new(message, "needs-predictions", file, hint=hint)
@@ -161,60 +164,64 @@ def _refuse_other_classes(
     description: Mapping[str, Any], first_description: Mapping[str, Any], file: str, first_file: str
 ) -> None:
     """Raise DataError if each of two counts has a negative class that the other one lacks."""
-    negatives = {*description["classes"]} - {description["positive"]}
-    first_negatives = {*first_description["classes"]} - {first_description["positive"]}
-    if negatives <= first_negatives or first_negatives <= negatives:
+    negative_classes = {*description["classes"]} - {description["positive"]}
+    first_negative_classes = {*first_description["classes"]} - {first_description["positive"]}
+    if negative_classes <= first_negative_classes or first_negative_classes <= negative_classes:
         return
     message = f"its classes are {_format_values(description['classes'])}, in {first_file} "
     message += _format_values(first_description["classes"])
     raise DataError.new(message, "unequal-counts", file, hint="spell classes alike")
 
 
-def _refuse_options_of_rows(name: str, roles: InputOptions) -> None:
-    """Raise UsageError for options that only apply where rows are read; name: of a counts file."""
+def _refuse_options_of_rows(file_name: str, input_options: InputOptions) -> None:
+    """Raise UsageError for options that only apply where rows are read.
+
+    file_name: that of a counts file, for the message.
+    """
     defaults = InputOptions()
-    applicable = (*APPLY, "by") if roles.by == (FILE,) else APPLY
-    for option_name in (field.name for field in fields(InputOptions)):
-        is_default = getattr(roles, option_name) == getattr(defaults, option_name)
-        if is_default or option_name in applicable:
+    applicable_fields = (*APPLY, "by") if input_options.by == (FILE,) else APPLY
+    for field in fields(InputOptions):
+        field_name = field.name
+        is_default = getattr(input_options, field_name) == getattr(defaults, field_name)
+        if is_default or field_name in applicable_fields:
             continue
-        option = f"{OPTION}--{option_name.replace('_', '-')}{END}"
-        message = f"{option} needs rows, but {name} holds counts"
+        option_text = f"{OPTION}--{field_name.replace('_', '-')}{END}"
+        message = f"{option_text} needs rows, but {file_name} holds counts"
         hint = "give it to clfeval count"
-        if option_name in NOT_COUNTED:
-            hint = f"give the table of rows in place of {name}, or leave {option} out: "
-            hint += NOT_COUNTED[option_name]
+        if field_name in NOT_COUNTED:
+            hint = f"give the table of rows in place of {file_name}, or leave {option_text} out: "
+            hint += NOT_COUNTED[field_name]
         raise UsageError.new(message, "needs-predictions", hint=hint)
 
 
 def counts_as_table(
-    files: tuple[TableFile, ...], description: Mapping[str, Any], roles: InputOptions
+    files: tuple[TableFile, ...], description: Mapping[str, Any], input_options: InputOptions
 ) -> Predictions:
     """Return counts as an opened table; description: that of each file."""
-    by_file = roles.by == (FILE,)
+    slices_are_files = input_options.by == (FILE,)
     models = tuple(
         ModelColumns(model["name"], model["kind"], (model["name"],))
         for model in description["models"]
     )
-    facets = ((FILE,),) if by_file else tuple(map(tuple, description["facets"]))
+    facets = ((FILE,),) if slices_are_files else tuple(map(tuple, description["facets"]))
     columns = Columns("truth", models=models, facets=facets)
-    roles = replace(
-        roles,
-        by=(FILE,) if by_file else tuple(description["by"]),
+    input_options = replace(
+        input_options,
+        by=(FILE,) if slices_are_files else tuple(description["by"]),
         missing=description["missing"],
         positive=description["positive"],
         threshold=dict(description["threshold"]),
     )
-    return Predictions(files, COUNTS_FILE, columns, {}, roles)
+    return Predictions(files, COUNTS_FILE, columns, {}, input_options)
 
 
 def refuse_unlike_counts(
     description: Mapping[str, Any], first_description: Mapping[str, Any], file: str, first_file: str
 ) -> None:
     """Raise DataError if two counts do not fit together, as of other models or thresholds."""
-    for key, title in ALIKE.items():
+    for key, property_name in ALIKE.items():
         if description[key] != first_description[key]:
-            message = f"its {title}: {_format_values(description[key])}; in {first_file}: "
+            message = f"its {property_name}: {_format_values(description[key])}; in {first_file}: "
             hint = (
                 f"count both tables with the same options, such as {OPTION}--model{END}, "
                 f"{OPTION}--by{END} and {OPTION}--min-cell{END}"
@@ -225,7 +232,7 @@ def refuse_unlike_counts(
 
 def _format_values(value: object) -> str:
     if isinstance(value, Mapping):
-        return list_names([f"{name}={cut}" for name, cut in value.items()])
+        return list_names([f"{model}={threshold}" for model, threshold in value.items()])
     if isinstance(value, list):
         return list_names(list(map(_format_member, value))) or "none"
     return f"'{value}'" if value else "none"

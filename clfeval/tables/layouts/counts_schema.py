@@ -118,19 +118,21 @@ def description_problem(description: object, columns: Sequence[str]) -> str:
 def _contradiction(description: Mapping[str, Any], columns: Sequence[str]) -> str:
     """Return what of a description does not fit its other parts, or the columns; "" if nothing."""
     models = [model["name"] for model in description["models"]]
-    slices = {name for names in description["facets"] for name in names}
-    expected = [*COLUMN_TYPES, *(f"b{j}" for j in range(len(slices)))]
-    missing = [name for name in expected if name not in columns]
+    slice_columns = {name for facet_columns in description["facets"] for name in facet_columns}
+    expected_columns = [*COLUMN_TYPES, *(f"b{j}" for j in range(len(slice_columns)))]
+    missing_columns = [name for name in expected_columns if name not in columns]
     contradictions = {
         "'models' names a model twice": len({*models}) < len(models),
         "'thresholds' is not of the models": {*description["thresholds"]} != {*models},
         "'uncut' is not of the models": not {*description["uncut"]} <= {*models},
-        f"column '{''.join(missing[:1])}' is missing": bool(missing),
+        f"column '{''.join(missing_columns[:1])}' is missing": bool(missing_columns),
         "'scores' is not 'runs', but 'min_cell' hides counts": (
             (description["scores"] == "runs") != (description["min_cell"] > 0)
         ),
     }
-    return next((text for text, holds in contradictions.items() if holds), "")
+    return next(
+        (problem for problem, is_contradicted in contradictions.items() if is_contradicted), ""
+    )
 
 
 def damaged_counts(

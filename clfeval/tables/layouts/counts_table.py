@@ -34,66 +34,87 @@ class CountsRow:
     keys: tuple[str, ...] = ()
 
 
-def holds_counts(columns: Iterable[str], roles: InputOptions) -> bool:
+def holds_counts(columns: Iterable[str], input_options: InputOptions) -> bool:
     """Return whether a table has model names and counts of TP, FP and FN, and no truth."""
-    names = tuple(columns)
-    needed = (ColumnNames.MODEL, *((name,) for name in ColumnNames.COUNT[:-1]))
-    return not roles.truth and all(find_column(names, words) for words in needed)
+    column_names = tuple(columns)
+    required_names = (ColumnNames.MODEL, *((name,) for name in ColumnNames.COUNT[:-1]))
+    return not input_options.truth and all(
+        find_column(column_names, usual_names) for usual_names in required_names
+    )
 
 
 def counts_readings(
-    file: str, profiles: Mapping[str, ColumnProfile], roles: InputOptions
+    file: str, profiles: Mapping[str, ColumnProfile], input_options: InputOptions
 ) -> list[Reading]:
     """Return the reading of a table with model names and columns of counts, without truth.
 
     DataError if there are no true negatives, which all commands but report need.
     """
-    model = find_column(profiles, ColumnNames.MODEL)
-    if model is None or not holds_counts(profiles, roles):
+    model_column = find_column(profiles, ColumnNames.MODEL)
+    if model_column is None or not holds_counts(profiles, input_options):
         return []
-    if find_column(profiles, ColumnNames.COUNT[-1:]) is None and not roles.ranks:
+    if find_column(profiles, ColumnNames.COUNT[-1:]) is None and not input_options.ranks:
         raise _no_negatives_error(file)
-    return [Reading("given", Columns("", naming=model), roles)]
+    return [Reading("given", Columns("", naming=model_column), input_options)]
 
 
 def _no_negatives_error(file: str) -> DataError:
     """Build the error of counts without true negatives, where these are needed."""
-    tn = ColumnNames.COUNT[-1]
-    message = f"counts without a column '{tn}' of true negatives"
-    hint = f"add the column '{tn}'; clfeval report measures precision and recall without it"
+    tn_column = ColumnNames.COUNT[-1]
+    message = f"counts without a column '{tn_column}' of true negatives"
+    hint = f"add the column '{tn_column}'; clfeval report measures precision and recall without it"
     return DataError.new(message, "no-tn", file, hint=hint)
 
 
 def read_confusions(
     file: TableFile, model_column: str, keys: Sequence[str] = ()
 ) -> list[CountsRow]:
-    """Read the counts of every row; DataError for invalid counts and repeated rows."""
-    columns = _count_columns(file)
+    """Read the counts of every row; DataError for invalid counts and repeated rows.
+
+    keys: the columns of runs or slices.
+    """
+    count_columns = _count_columns(file)
     if file.head and file.source:
         inspect_structure(file.source, file.columns)  # a few lines, read at once
     key_columns = [model_column, *keys]
-    frame = in_polars(scan(file, dict.fromkeys([*key_columns, *columns], "text"))).collect()
+    frame = in_polars(scan(file, dict.fromkeys([*key_columns, *count_columns], "text"))).collect()
     problems: list[Problem] = []
-    rows: dict[tuple[str, ...], CountsRow] = {}
-    for number, values in enumerate(frame.rows(), start=2 if file.head else 1):
-        names = [None if is_missing(name) else name for name in values[: len(key_columns)]]
-        cells = values[len(key_columns) :]
-        counts = [_count(cell) for cell in cells]
+    rows_by_key: dict[tuple[str, ...], CountsRow] = {}
+    for row_number, row_cells in enumerate(frame.rows(), start=2 if file.head else 1):
+        key_cells = [
+            None if is_missing(key_cell) else key_cell for key_cell in row_cells[: len(key_columns)]
+        ]
+        count_cells = row_cells[len(key_columns) :]
+        counts = [_count(cell) for cell in count_cells]
         problems += _cell_problems(
-            file.name, number, (*columns, *key_columns), (*cells, *names), (*counts, *names)
+            file.name,
+            row_number,
+            (*count_columns, *key_columns),
+            (*count_cells, *key_cells),
+            (*counts, *key_cells),
         )
-        place = tuple(map(str, names))
-        if None not in names and place in rows:
-            problems.append(_repeated_row_problem(file.name, number, place, model_column))
-        tp, fp, fn, tn = (count or 0 for count in [*counts, nan][: len(ColumnNames.COUNT)])
-        rows[place] = CountsRow(place[0], int(tp), int(fp), int(fn), tn, place[1:])
-    if not rows:
+        row_key = tuple(map(str, key_cells))  # the model, and the run or slice
+        if None not in key_cells and row_key in rows_by_key:
+            problems.append(_repeated_row_problem(file.name, row_number, row_key, model_column))
+        rows_by_key[row_key] = _counts_row(row_key, counts)
+    if not rows_by_key:
         raise DataError.new("no rows to evaluate", "empty-table", file.name, hint=HEADER_ONLY)
     if problems:
-        raise _invalid_counts_error(problems, columns, keys)
-    if not any(row.tp or row.fp or row.fn or row.tn > 0 for row in rows.values()):
+        raise _invalid_counts_error(problems, count_columns, keys)
+    if not any(row.tp or row.fp or row.fn or row.tn > 0 for row in rows_by_key.values()):
         raise DataError.new("no rows to evaluate: all counts are 0", "empty-table", file.name)
-    return list(rows.values())
+    return list(rows_by_key.values())
+
+
+def _counts_row(row_key: Sequence[str], counts: Sequence[int | None]) -> CountsRow:
+    """Return the counts of a row: NaN for true negatives without a column, 0 for an invalid count.
+
+    row_key: the model, and the run or slice.
+    """
+    padded_counts = [*counts, nan][: len(ColumnNames.COUNT)]
+    tp, fp, fn, tn = (0 if count is None else count for count in padded_counts)
+    model, *slice_key = row_key
+    return CountsRow(model, int(tp), int(fp), int(fn), tn, tuple(slice_key))
 
 
 def _count_columns(file: TableFile) -> list[str]:
@@ -102,9 +123,11 @@ def _count_columns(file: TableFile) -> list[str]:
     return [name for name in columns if name is not None]
 
 
-def _repeated_row_problem(file: str, row: int, place: Sequence[str], model_column: str) -> Problem:
+def _repeated_row_problem(
+    file: str, row: int, row_key: Sequence[str], model_column: str
+) -> Problem:
     """Return the problem of a row with the model and the keys of an earlier one."""
-    message = f"'{', '.join(place)}' is already in an earlier row"
+    message = f"'{', '.join(row_key)}' is already in an earlier row"
     return Problem(message, "duplicate-row", file, row, model_column)
 
 
@@ -120,12 +143,12 @@ def _cell_problems(
 
 
 def _invalid_counts_error(
-    problems: Sequence[Problem], columns: Sequence[str], keys: Sequence[str]
+    problems: Sequence[Problem], count_columns: Sequence[str], keys: Sequence[str]
 ) -> DataError:
-    """Build the error of invalid rows of counts; columns: those of the counts."""
-    bad = any(problem.column in columns for problem in problems)
-    hint = "use whole numbers of at least 0" if bad else "give one complete row per model"
-    if not bad and not keys:
+    """Build the error of invalid rows of counts; keys: the columns of runs or slices."""
+    has_bad_count = any(problem.column in count_columns for problem in problems)
+    hint = "use whole numbers of at least 0" if has_bad_count else "give one complete row per model"
+    if not has_bad_count and not keys:
         hint += (
             f"; for slices add {OPTION}--by COLUMN{END}, for runs {OPTION}--run COLUMN{END} "
             "(phidelta)"
@@ -137,73 +160,81 @@ def read_confusion_files(
     files: Sequence[TableFile], model_column: str, keys: Sequence[str], models: Sequence[str]
 ) -> list[list[CountsRow]]:
     """Read the counts of every file, of some models if any are named; DataError as of one file."""
-    parts: list[list[CountsRow]] = []
+    rows_by_file: list[list[CountsRow]] = []
     for file in files:
-        confusions = read_confusions(file, model_column, keys)
+        rows = read_confusions(file, model_column, keys)
         if models:
-            selected = match_names(
-                file.name, list(dict.fromkeys(row.model for row in confusions)), models
+            selected_models = match_names(
+                file.name, list(dict.fromkeys(row.model for row in rows)), models
             )
-            confusions = [row for name in selected for row in confusions if row.model == name]
-        earlier = {(row.model, *row.keys) for part in parts for row in part}
-        for again in (row for row in confusions if (row.model, *row.keys) in earlier):
-            message = f"'{', '.join((again.model, *again.keys))}' is already in an earlier file"
+            rows = [row for model in selected_models for row in rows if row.model == model]
+        earlier_keys = {(row.model, *row.keys) for file_rows in rows_by_file for row in file_rows}
+        row_keys = [(row.model, *row.keys) for row in rows]
+        repeated_keys = [row_key for row_key in row_keys if row_key in earlier_keys]
+        if repeated_keys:
+            message = f"'{', '.join(repeated_keys[0])}' is already in an earlier file"
             hint = f"if each file is a run, add {SWITCH}--run-files{END}"
             raise DataError.new(message, "duplicate-row", file.name, hint=hint)
-        parts.append(confusions)
-    return parts
+        rows_by_file.append(rows)
+    return rows_by_file
 
 
 def expand_counts(
-    file: TableFile, model_column: str, roles: InputOptions
+    file: TableFile, model_column: str, input_options: InputOptions
 ) -> tuple[TableFile, InputOptions]:
     """Convert the counts of a single model into a weighted wide table of four rows.
 
     DataError for several models, whose joint counts are unknown.
     """
-    if roles.cluster is not None:
+    if input_options.cluster is not None:
         message = f"{OPTION}--cluster{END} needs predictions, but the table holds counts"
         raise UsageError.new(message, "needs-predictions", hint="leave it out")
-    confusions = read_confusions(file, model_column)
-    if roles.model:
-        confusions = [row for row in confusions if row.model in roles.model]
-    if len(confusions) != 1:
-        names = list_names(row.model for row in confusions)
-        message = f"counts per model ({names}) do not say which rows the models share"
+    rows = read_confusions(file, model_column)
+    if input_options.model:
+        rows = [row for row in rows if row.model in input_options.model]
+    if len(rows) != 1:
+        models_text = list_names(row.model for row in rows)
+        message = f"counts per model ({models_text}) do not say which rows the models share"
         hint = (
             f"use predictions with one column per model, or select one {OPTION}--model{END}; "
             "clfeval "
         )
         hint += "phidelta and clfeval tune-jpt read counts of several models"
         raise DataError.new(message, "needs-predictions", file.name, hint=hint)
-    confusion = confusions[0]
-    if isnan(confusion.tn):
+    counts_row = rows[0]
+    if isnan(counts_row.tn):
         raise _no_negatives_error(file.name)
-    yes = roles.positive or "1"
-    no = "0" if yes == "1" else f"not {yes}"
-    labels = {"truth": [yes, no, yes, no], confusion.model: [yes, yes, no, no]}
-    frame = pl.LazyFrame({**labels, "n": [confusion.tp, confusion.fp, confusion.fn, confusion.tn]})
-    plain = InputOptions(
+    positive_label = input_options.positive or "1"
+    negative_label = "0" if positive_label == "1" else f"not {positive_label}"
+    label_columns = {
+        "truth": [positive_label, negative_label, positive_label, negative_label],
+        counts_row.model: [positive_label, positive_label, negative_label, negative_label],
+    }
+    frame = pl.LazyFrame(
+        {**label_columns, "n": [counts_row.tp, counts_row.fp, counts_row.fn, counts_row.tn]}
+    )
+    wide_options = InputOptions(
         truth="truth",
-        model=(confusion.model,),
-        positive=yes,
-        classes=(no,),
+        model=(counts_row.model,),
+        positive=positive_label,
+        classes=(negative_label,),
         weight="n",
         layout="wide",
     )
-    columns = ("truth", confusion.model, "n")
-    return replace(file, columns=columns, native=nw.from_native(frame), head=None), plain
+    columns = ("truth", counts_row.model, "n")
+    return replace(file, columns=columns, native=nw.from_native(frame), head=None), wide_options
 
 
 def _count(cell: object) -> int | None:
-    text = str(cell)
-    if not text.isdigit():
+    """Return the whole number from 0 up that a cell holds; None for other cells."""
+    number_text = str(cell)
+    if not number_text.isdecimal():
         try:
-            number = float(text)
+            number = float(number_text)
         except ValueError:
             return None
-        text = f"{number:.0f}" if number >= 0 and number.is_integer() else ""
-    return int(text) if text and int(text) <= MOST else None
+        number_text = f"{number:.0f}" if number >= 0 and number.is_integer() else ""
+    return int(number_text) if number_text and int(number_text) <= MOST else None
 
 
 COUNTS_LAYOUT = replace(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from clfeval.tables import invalid_cells as checks
@@ -11,32 +11,46 @@ from clfeval.tables.frames import Frame, in_polars, nw, pl
 from clfeval.tables.predictions import Layout
 from clfeval.tables.readings.score_scales import with_scaled_numbers
 from clfeval.tables.readings.wide_tables import probability_readings, wide_readings
-from clfeval.tables.scan import TableFile, scan
+from clfeval.tables.scan import CellReading, TableFile, scan
 
 
-def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, extra: Also) -> list[Frame]:
-    """Scan the files, one row per observation."""
-    column_readings, watch = columns.readings(mode), extra == "watch"
-    if extra == "key" and columns.id is not None:
-        column_readings.setdefault(columns.id, "text")
+def scan_rows(
+    files: Sequence[TableFile], columns: Columns, mode: Mode, added_columns: Also
+) -> list[Frame]:
+    """Scan the files, one row per observation.
+
+    mode: how scores are read. added_columns: "key" adds KEY, the id or else the number of the row;
+    "watch" adds the flags of the scan.
+    """
+    cell_readings = columns.readings(mode)
+    adds_flags = added_columns == "watch"
+    if added_columns == "key" and columns.id is not None:
+        cell_readings.setdefault(columns.id, "text")
     frames = [
-        scan(file, column_readings, null_values=columns.null_values, watch=watch) for file in files
+        scan(file, cell_readings, null_values=columns.null_values, watch=adds_flags)
+        for file in files
     ]
     frames = [with_positive_probabilities(frame, columns) for frame in frames]
-    if extra != "key":
+    if added_columns != "key":
         return frames
     if columns.id is not None:
         return [frame.with_columns(nw.col(columns.id).alias(KEY)) for frame in frames]
     return [
-        # header is row 1
-        nw.from_native(in_polars(frame).with_row_index(KEY, offset=2 if file.head else 1))
-        if not file.numbered
-        else with_positive_probabilities(
-            scan(file, {**column_readings, checks.ROW: "integer"}, null_values=columns.null_values),
-            columns,
-        ).rename({checks.ROW: KEY})
+        _frame_with_row_numbers(file, frame, columns, cell_readings)
         for frame, file in zip(frames, files, strict=True)
     ]
+
+
+def _frame_with_row_numbers(
+    file: TableFile, frame: Frame, columns: Columns, cell_readings: Mapping[str, CellReading]
+) -> Frame:
+    """Return the frame of a file with KEY, the row numbers: stored ones, else as rows are read."""
+    if not file.numbered:
+        first_row = 2 if file.head else 1  # the header is row 1
+        return nw.from_native(in_polars(frame).with_row_index(KEY, offset=first_row))
+    numbered_readings = {**cell_readings, checks.ROW: "integer"}
+    numbered_frame = scan(file, numbered_readings, null_values=columns.null_values)
+    return with_positive_probabilities(numbered_frame, columns).rename({checks.ROW: KEY})
 
 
 def with_positive_probabilities(frame: Frame, columns: Columns) -> Frame:
@@ -47,14 +61,16 @@ def with_positive_probabilities(frame: Frame, columns: Columns) -> Frame:
     """
     frame = with_scaled_numbers(frame, columns)
     for model in columns.models:
-        if not model.confidence:
+        if not model.confidence:  # its scores are of the positive class already
             continue
-        (name,) = model.columns
-        label = nw.col(str(model.label_column))
-        confidence = nw.col(name)
-        is_positive = label.cast(nw.String) == columns.positive
-        probability = nw.when(is_positive).then(confidence).otherwise(1 - confidence)
-        frame = frame.with_columns(nw.when(~label.is_null()).then(probability).alias(name))
+        (score_column,) = model.columns
+        label_cell = nw.col(str(model.label_column))
+        confidence_cell = nw.col(score_column)
+        is_positive = label_cell.cast(nw.String) == columns.positive
+        probability = nw.when(is_positive).then(confidence_cell).otherwise(1 - confidence_cell)
+        frame = frame.with_columns(
+            nw.when(~label_cell.is_null()).then(probability).alias(score_column)
+        )
     return frame
 
 
@@ -63,14 +79,15 @@ def row_checks(
 ) -> list[tuple[pl.LazyFrame, list[checks.Check]]]:
     """Return the checks of truth, models, runs, clusters, ids and weights."""
     cell_checks = [checks.missing_value(columns.truth)] if suspicion.strict else []
-    checked = set[str]()  # of several models that are read from one
+    checked_columns = set[str]()  # several models may be read from one column
     for model in columns.models:
-        sources = [name for name in columns.sources(model) if name not in checked]
-        checked.update(sources)
-        for column in sources:
-            number, unknown = model.kind != "label", model.name in suspicion.unknown
+        source_columns = [name for name in columns.sources(model) if name not in checked_columns]
+        checked_columns.update(source_columns)
+        for source_column in source_columns:
+            are_numbers = model.kind != "label"
+            has_unknown_labels = model.name in suspicion.unknown
             cell_checks += checks.prediction_checks(
-                column, columns, suspicion, number=number, unknown=unknown
+                source_column, columns, suspicion, number=are_numbers, unknown=has_unknown_labels
             )
         if model.confidence and suspicion.strict:
             cell_checks.append(checks.missing_value(str(model.label_column)))

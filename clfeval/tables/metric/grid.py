@@ -69,34 +69,34 @@ def is_numeric(status: Status) -> Bools:
     return np.isin(status, (NUMBER, INFINITE, SPELLED, PERCENT))
 
 
-def _at_once(cells: GridCells, decimal: str) -> Floats | None:
+def _at_once(cells: GridCells, decimal_sign: str) -> Floats | None:
     """Convert a column of valid numbers; None if cells have to be parsed one by one."""
     if isinstance(cells, np.ndarray):
         return cells.astype(np.float64)
-    kinds = set(map(type, cells))
+    cell_types = set(map(type, cells))
     try:
-        if kinds <= {int, float}:
+        if cell_types <= {int, float}:
             return np.array(cells, np.float64)
-        if kinds == {str} and decimal == "." and "_" not in "".join(cells):  # type: ignore[arg-type]
+        if cell_types == {str} and decimal_sign == "." and "_" not in "".join(cells):  # type: ignore[arg-type]
             return np.fromiter(map(float, cells), np.float64, len(cells))  # type: ignore[arg-type]
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError):  # of which cell, their parsing one by one says
         pass
     return None
 
 
-def _parse_cell(cell: object, decimal: str) -> tuple[float, int]:
+def _parse_cell(cell: object, decimal_sign: str) -> tuple[float, int]:
     """Return the number in a cell, else NaN, and the kind of the cell.
 
     Text is read as float() does, without underscores and words; with a percent sign it is divided
     by 100.
     """
     if is_estimate(cell):
-        value, status = _parse_cell(cell["value"], decimal)
+        value, status = _parse_cell(cell["value"], decimal_sign)
         return value, _without_value(cell["reason"]) if status == MISSING else status
     if is_blank(cell):
         return math.nan, MISSING
     if isinstance(cell, str):
-        return _parse_text(cell.strip(), decimal)
+        return _parse_text(cell.strip(), decimal_sign)
     if isinstance(cell, bool) or not isinstance(cell, (Real, Decimal)):
         return math.nan, TEXT
     try:
@@ -106,22 +106,26 @@ def _parse_cell(cell: object, decimal: str) -> tuple[float, int]:
     return (math.nan, INFINITE) if math.isinf(value) else (value, NUMBER)
 
 
-def _parse_text(text: str, decimal: str) -> tuple[float, int]:
-    percent = text.endswith("%")
-    bare = text[:-1].rstrip() if percent else text
-    if _OTHER_DECIMAL[decimal].fullmatch(bare):
+def _parse_text(text: str, decimal_sign: str) -> tuple[float, int]:
+    """Return the number in a text, else NaN, and the kind of the cell."""
+    is_percent = text.endswith("%")
+    bare_number = text[:-1].rstrip() if is_percent else text
+    if _OTHER_DECIMAL[decimal_sign].fullmatch(bare_number):
         return math.nan, SPELLED
     try:
-        written = bare.replace(decimal, ".")
-        value = math.nan if "_" in text else float(f"{written}e-2" if percent else written)
+        with_point = bare_number.replace(decimal_sign, ".")
+        value = math.nan if "_" in text else float(f"{with_point}e-2" if is_percent else with_point)
     except ValueError:
         return math.nan, TEXT
     if math.isnan(value):
-        return math.nan, TEXT if "_" in text or percent else MISSING
-    return (math.nan, INFINITE) if math.isinf(value) else (value, PERCENT if percent else NUMBER)
+        return math.nan, TEXT if "_" in text or is_percent else MISSING
+    if math.isinf(value):
+        return math.nan, INFINITE
+    return value, PERCENT if is_percent else NUMBER
 
 
 def _without_value(reason: object) -> int:
+    """Return the kind of an empty cell with a reason, as in a saved result."""
     if reason in ("infinite", "minus_infinite"):
         return INFINITE
     return UNDEFINED if name_text(reason) else MISSING
@@ -197,21 +201,23 @@ class Grid:
 
     def taking(self, records: Sequence[int]) -> Grid:
         """Return the grid with some of its records."""
-        keep = list(records)
+        kept_indices = list(records)
         cells = tuple(
-            column[keep] if isinstance(column, np.ndarray) else [column[i] for i in keep]
+            column[kept_indices]
+            if isinstance(column, np.ndarray)
+            else [column[i] for i in kept_indices]
             for column in self.cells
         )
-        return replace(self, cells=cells, rows=[self.rows[i] for i in keep])
+        return replace(self, cells=cells, rows=[self.rows[i] for i in kept_indices])
 
     def texts(self, column: int) -> list[str | None]:
         """Return a column as texts, None where missing."""
         cells = self.cells[column]
         return list(cells) if is_all_text(cells) else list(map(name_text, cells))
 
-    def numbers(self, column: int, reason: int | None = None) -> NumberColumn:
-        """Return a column as numbers, parsed once; reason: the column that explains empty cells."""
-        key = column, reason
+    def numbers(self, column: int, reason_column: int | None = None) -> NumberColumn:
+        """Return a column as numbers, parsed once; reason_column: it explains empty cells."""
+        key = column, reason_column
         if key in self._numbers:
             return self._numbers[key]
         values = _at_once(self.cells[column], self.decimal)
@@ -223,23 +229,37 @@ class Grid:
             status = np.where(np.isnan(values), MISSING, NUMBER).astype(np.uint8)
             status[np.isinf(values)] = INFINITE
             values = np.where(np.isinf(values), np.nan, values)
-        if reason is not None:
+        if reason_column is not None:
             for i in np.flatnonzero(status == MISSING).tolist():
-                status[i] = _without_value(self.cells[reason][i])
+                status[i] = _without_value(self.cells[reason_column][i])
         return self._numbers.setdefault(key, NumberColumn(values, status))
 
-    def gathered(self, places: ValuePlaces, reasons: Mapping[int, int]) -> tuple[Floats, Status]:
-        """Return the values (k, n) at some places, NaN where there is none, and their status."""
-        used, used_index = np.unique(places.columns, return_inverse=True)
-        rows = len(self.rows)
-        lacking = NumberColumn(np.full(rows, np.nan), np.full(rows, MISSING, np.uint8))
-        columns = [lacking if i < 0 else self.numbers(i, reasons.get(i)) for i in used.tolist()]
-        cells = used_index.reshape(places.columns.shape), places.records
-        values = np.ascontiguousarray(np.array([column.values for column in columns])[cells])
-        status = np.ascontiguousarray(np.array([column.status for column in columns])[cells])
-        absent = np.broadcast_to(places.records < 0, values.shape)
-        values[absent] = np.nan
-        status[absent] = MISSING
+    def gathered(
+        self, places: ValuePlaces, reason_columns: Mapping[int, int]
+    ) -> tuple[Floats, Status]:
+        """Return the values (k, n) at some places, NaN where there is none, and their status.
+
+        reason_columns: the column that explains the empty cells of another one, by its index.
+        """
+        used_columns, column_codes = np.unique(places.columns, return_inverse=True)
+        row_count = len(self.rows)
+        empty_column = NumberColumn(
+            np.full(row_count, np.nan), np.full(row_count, MISSING, np.uint8)
+        )
+        number_columns = [
+            empty_column if i < 0 else self.numbers(i, reason_columns.get(i))
+            for i in used_columns.tolist()
+        ]
+        value_indices = column_codes.reshape(places.columns.shape), places.records
+        values = np.ascontiguousarray(
+            np.array([column.values for column in number_columns])[value_indices]
+        )
+        status = np.ascontiguousarray(
+            np.array([column.status for column in number_columns])[value_indices]
+        )
+        is_absent = np.broadcast_to(places.records < 0, values.shape)
+        values[is_absent] = np.nan
+        status[is_absent] = MISSING
         return values, status
 
 
@@ -250,10 +270,10 @@ class ValuePlaces:
     records: Ints  # both broadcast to (k, n)
     columns: Ints
 
-    def place_of(self, i: int, j: int) -> tuple[int, int]:
-        """Return the record and the column of the value of model i and metric j."""
+    def place_of(self, model_index: int, metric_index: int) -> tuple[int, int]:
+        """Return the record and the column of the value of a model and a metric."""
         records, columns = np.broadcast_arrays(self.records, self.columns)
-        return int(records[i, j]), int(columns[i, j])
+        return int(records[model_index, metric_index]), int(columns[model_index, metric_index])
 
 
 FROM_PREDICTIONS = f"for a table of predictions add {OPTION}--from predictions{END}"
@@ -262,60 +282,77 @@ _NUMBERS = {*ColumnNames.ROW, "index", "trial", "run", "seed", "fold", "epoch", 
 
 
 def requested_metrics(
-    grid: Grid, requested: Sequence[str], measured: Mapping[str, int], others: Mapping[str, int]
+    grid: Grid,
+    metric_patterns: Sequence[str],
+    measured_metrics: Mapping[str, int],
+    other_metrics: Mapping[str, int],
 ) -> dict[str, int]:
-    """Return the requested metrics, by default all with numbers; those without by exact name."""
-    pool = {**measured, **{name: others[name] for name in requested if name in others}}
-    if not pool:
+    """Return the metrics that patterns request, by default all with numbers.
+
+    Metrics without numbers are requested by their exact names only. Values: index of each.
+    """
+    available = {
+        **measured_metrics,
+        **{name: other_metrics[name] for name in metric_patterns if name in other_metrics},
+    }
+    if not available:
         raise no_metrics_error(grid)
-    if not requested:
-        return pool
-    names = match_names(grid.name, list(pool), requested, kind="metric")
-    return {name: pool[name] for name in names}
+    if not metric_patterns:
+        return available
+    names = match_names(grid.name, list(available), metric_patterns, kind="metric")
+    return {name: available[name] for name in names}
 
 
 def name_column(
-    grid: Grid, roles: InputOptions, names: Sequence[str] = ColumnNames.MODEL
+    grid: Grid, input_options: InputOptions, default_names: Sequence[str] = ColumnNames.MODEL
 ) -> int | None:
     """Return the column of names, given by --id or recognised by its name; else None."""
-    if roles.id is not None:
-        if roles.id not in grid.columns:
-            raise unknown_column_error(grid.name, roles.id, grid.titles)
-        return grid.columns.index(roles.id)
-    return 0 if grid.outer else grid.find(names)
+    if input_options.id is not None:
+        if input_options.id not in grid.columns:
+            raise unknown_column_error(grid.name, input_options.id, grid.titles)
+        return grid.columns.index(input_options.id)
+    return 0 if grid.outer else grid.find(default_names)
 
 
 def name_or_text_column(
-    grid: Grid, roles: InputOptions, names: Sequence[str] = ColumnNames.MODEL
+    grid: Grid, input_options: InputOptions, default_names: Sequence[str] = ColumnNames.MODEL
 ) -> int | None:
     """Return the column of names, else the first column of text, an unnamed row index first."""
-    column = name_column(grid, roles, names)
-    if column is None:
-        for i in sorted(range(len(grid.columns)), key=lambda i: not is_index_name(grid.columns[i])):
-            words = {str(name).casefold() for name in grid.texts(i) if name}
-            if grid.numbers(i).mostly_text and not words <= {"true", "false"}:
-                return i
-    return column
+    column_index = name_column(grid, input_options, default_names)
+    if column_index is None:
+        for text_index in sorted(
+            range(len(grid.columns)),
+            key=lambda text_index: not is_index_name(grid.columns[text_index]),
+        ):
+            folded_names = {str(name).casefold() for name in grid.texts(text_index) if name}
+            if grid.numbers(text_index).mostly_text and not folded_names <= {"true", "false"}:
+                return text_index
+    return column_index
 
 
-def rows_left_out(count: int, kind: str) -> list[str]:
+def rows_left_out(count: int, row_kind: str) -> list[str]:
     """Return the note on the number of rows left out, none if it is 0."""
-    return [f"{count:,} row{'s' * (count > 1)} {kind} left out"] if count else []
+    return [f"{count:,} row{'s' * (count > 1)} {row_kind} left out"] if count else []
 
 
 def name_problems(
-    grid: Grid, rows: Sequence[int], names: Sequence[str | None], column: int | None, again: str
+    grid: Grid,
+    rows: Sequence[int],
+    names: Sequence[str | None],
+    column_index: int | None,
+    repetition_code: str,
 ) -> list[Problem]:
-    """Return problems for missing names and for repeated ones; again: the code of the latter."""
-    first: dict[str, int] = {}
+    """Return problems for missing names and for repeated ones; repetition_code: of these."""
+    first_rows: dict[str, int] = {}
     problems = []
+    column_name = None if column_index is None else grid.columns[column_index] or None
     for row, name in zip(rows, names, strict=True):
-        place = (grid.name, row, None if column is None else grid.columns[column] or None)
+        place = (grid.name, row, column_name)
         if name is None:
             problems.append(Problem("missing", "missing-value", *place))
-        elif first.setdefault(name, row) < row:
-            message = f"'{name}' is already in row {first[name]}"
-            problems.append(Problem(message, again, *place))
+        elif first_rows.setdefault(name, row) < row:
+            message = f"'{name}' is already in row {first_rows[name]}"
+            problems.append(Problem(message, repetition_code, *place))
     return problems
 
 
@@ -330,12 +367,12 @@ def no_models_error(grid: Grid) -> DataError:
     if find_column(grid.columns, ColumnNames.METRIC) is not None:
         hint = f"add {SWITCH}--transpose{END}, as its rows are metrics"
         fixes = {"transpose": True}
-    elif (numbered := _row_number_column(grid)) is not None:
+    elif (number_column := _row_number_column(grid)) is not None:
         hint = (
-            f"to use row numbers add {OPTION}--id {quote_word(numbered)}{END}; "
+            f"to use row numbers add {OPTION}--id {quote_word(number_column)}{END}; "
             f"{hint.partition('; ')[2]}"
         )
-        fixes = {"id": numbered}
+        fixes = {"id": number_column}
     if grid.sha256 is None:
         hint += "; reset_index() turns an index into a column"
     return _table_error(grid, message, "no-models", hint, fixes)
@@ -344,8 +381,8 @@ def no_models_error(grid: Grid) -> DataError:
 def _row_number_column(grid: Grid) -> str | None:
     """Return the first column with an index-like name, if its values are distinct integers."""
     for i, name in enumerate(grid.columns):
-        plain = name.strip().casefold()
-        if is_index_name(name) or plain in _NUMBERS or plain.endswith("_id"):
+        folded_name = name.strip().casefold()
+        if is_index_name(name) or folded_name in _NUMBERS or folded_name.endswith("_id"):
             values = grid.numbers(i).values
             if np.isfinite(values).all() and (values % 1 == 0).all():
                 return name if len(np.unique(values)) == len(values) > 1 else None

@@ -23,39 +23,46 @@ from clfeval.tables.scan import TableFile, open_typed, unreadable_error
 from clfeval.tables.source import BINARY, FRAME, SourceFile, open_sources, refuse_count_summary
 
 
-def read_grid(table: object, roles: InputOptions) -> Grid:
+def read_grid(table: object, input_options: InputOptions) -> Grid:
     """Read one path, or a data frame; null values become None, blank records are skipped."""
     if paths := table_paths(table):
-        with open_sources(paths, roles) as sources, invalid_cells.converting_engine_errors(sources):
+        with (
+            open_sources(paths, input_options) as sources,
+            invalid_cells.converting_engine_errors(sources),
+        ):
             refuse_counts(sources, f"add {OPTION}--from predictions{END}")
             if len(sources) != 1:
                 raise UsageError.new("more than one metric table; give one", "several-tables")
-            grid = _of_file(sources[0], roles.id)
+            grid = _of_file(sources[0], input_options.id)
     else:
         with reading_frame(FRAME):
             grid = _of_frame(table)
-    if roles.null_value:
+    if input_options.null_value:
         grid = replace(
-            grid, cells=tuple(_drop_null_values(cells, roles.null_value) for cells in grid.cells)
+            grid,
+            cells=tuple(_drop_null_values(cells, input_options.null_value) for cells in grid.cells),
         )
-    blank: Collection[int] = range(len(grid.rows))
+    blank_records: Collection[int] = range(len(grid.rows))
     for cells in grid.cells:
-        blank = () if is_all_text(cells) else {i for i in blank if is_blank(cells[i])}
-    if blank:
-        grid = grid.taking([i for i in range(len(grid.rows)) if i not in blank])
-    grid = replace(grid, decimal=roles.decimal)
-    if roles.where is None:
+        blank_records = (
+            () if is_all_text(cells) else {i for i in blank_records if is_blank(cells[i])}
+        )
+    if blank_records:
+        grid = grid.taking([i for i in range(len(grid.rows)) if i not in blank_records])
+    grid = replace(grid, decimal=input_options.decimal)
+    if input_options.where is None:
         return grid
-    texts = pl.DataFrame({name: grid.texts(i) for i, name in enumerate(grid.columns)})
-    frame = texts.with_columns(pl.Series(invalid_cells.ROW, grid.rows)).lazy()
-    file = TableFile(grid.name, grid.columns, native=nw.from_native(frame), numbered=True)
-    selected = filtered_rows(file, roles.where).native
-    assert selected is not None
-    rows = {*selected.collect()[invalid_cells.ROW].to_list()}
-    return grid.taking([i for i, row in enumerate(grid.rows) if row in rows])
+    text_frame = pl.DataFrame({name: grid.texts(i) for i, name in enumerate(grid.columns)})
+    numbered_frame = text_frame.with_columns(pl.Series(invalid_cells.ROW, grid.rows)).lazy()
+    file = TableFile(grid.name, grid.columns, native=nw.from_native(numbered_frame), numbered=True)
+    selected_rows = filtered_rows(file, input_options.where).native
+    assert selected_rows is not None
+    row_numbers = {*selected_rows.collect()[invalid_cells.ROW].to_list()}
+    return grid.taking([i for i, row in enumerate(grid.rows) if row in row_numbers])
 
 
 def _of_file(source: SourceFile, id_column: str | None) -> Grid:
+    """Read a file of any format; id_column: with the names of models, in JSON."""
     fingerprint = csv.compute_fingerprint(source)
     if source.format in BINARY:
         try:
@@ -63,7 +70,7 @@ def _of_file(source: SourceFile, id_column: str | None) -> Grid:
         except engine_errors() as error:
             raise unreadable_error(source.name, source.format, error) from error
     elif source.text:
-        grid = _of_text(source, plain=not (fingerprint.damaged or fingerprint.returns))
+        grid = _of_text(source, is_plain=not (fingerprint.damaged or fingerprint.returns))
     else:
         refuse_count_summary(source.name, source.path)
         content = source.path.read_bytes()
@@ -79,11 +86,11 @@ def _of_file(source: SourceFile, id_column: str | None) -> Grid:
     return replace(grid, display=source.display, sha256=fingerprint.sha256)
 
 
-def _of_text(source: SourceFile, *, plain: bool) -> Grid:
-    """Read delimited text; plain: it is UTF-8 without NUL and without carriage returns."""
+def _of_text(source: SourceFile, *, is_plain: bool) -> Grid:
+    """Read delimited text; is_plain: it is UTF-8 without NUL and without carriage returns."""
     source, head = invalid_cells.read_head(source)
     likely_delimiter = csv.other_delimiter(source, head.columns)
-    records = list(csv.read_records(source)) if plain else []
+    records = list(csv.read_records(source)) if is_plain else []
     if {len(record) for _, record in records} != {len(head.columns)}:  # blank lines, or ragged rows
         try:
             csv.inspect_structure(source, head.columns)
@@ -92,9 +99,9 @@ def _of_text(source: SourceFile, *, plain: bool) -> Grid:
                 raise invalid_cells.with_delimiter(error, likely_delimiter, head.columns) from error
             raise invalid_cells.title_error(source) or error from error
         records = list(csv.read_records(source))
-    body = [(row, record) for row, record in records if record and row > head.header_row]
-    cells = tuple([record[i] for _, record in body] for i in range(len(head.columns)))
-    rows = [row for row, _ in body]
+    table_records = [(row, record) for row, record in records if record and row > head.header_row]
+    cells = tuple([record[i] for _, record in table_records] for i in range(len(head.columns)))
+    rows = [row for row, _ in table_records]
     return Grid(
         source.name,
         head.columns,
@@ -112,9 +119,12 @@ def _of_frame(table: object) -> Grid:
     except TypeError as error:
         raise not_a_table_error(table) from error
     except nw.exceptions.DuplicateError as error:
-        names = [line[2:] for line in str(error).splitlines() if line.startswith("- ")]
+        repeated_names = [line[2:] for line in str(error).splitlines() if line.startswith("- ")]
         raise DataError(
-            [Problem(f"{name} is not unique", "duplicate-column", FRAME) for name in names],
+            [
+                Problem(f"{name} is not unique", "duplicate-column", FRAME)
+                for name in repeated_names
+            ],
             hint="give every column a unique name",
         ) from error
     if isinstance(frame, nw.LazyFrame):
@@ -131,6 +141,7 @@ def _of_frame(table: object) -> Grid:
 
 
 def _cells(series: nw.Series[Any]) -> GridCells:
+    """Return the cells of a column: an array of numbers, else a list."""
     if series.dtype.is_float():
         return series.cast(nw.Float64).to_numpy()
     if series.dtype.is_integer() and not series.is_null().any():
@@ -141,14 +152,14 @@ def _cells(series: nw.Series[Any]) -> GridCells:
 def _drop_null_values(cells: GridCells, null_values: Sequence[str]) -> GridCells:
     """Return cells with null values as missing; numbers are compared by value."""
     if isinstance(cells, np.ndarray):
-        numbers = []
-        for mark in null_values:
+        null_numbers = []
+        for null_text in null_values:
             with suppress(ValueError):
-                numbers.append(float(mark))
+                null_numbers.append(float(null_text))
         values = cells.astype(np.float64)
-        return np.where(np.isin(values, numbers), np.nan, values) if numbers else cells
-    marks = set(null_values)
-    return [None if str(cell) in marks else cell for cell in cells]
+        return np.where(np.isin(values, null_numbers), np.nan, values) if null_numbers else cells
+    null_texts = set(null_values)
+    return [None if str(cell) in null_texts else cell for cell in cells]
 
 
 RESULT = "clfeval.result/"
@@ -181,43 +192,45 @@ def _of_json(text: str, name: str, id_column: str | None) -> Grid:
         return _of_records(name, _without_index(document))  # pandas' table
     if document and all(isinstance(value, list) for value in document.values()):
         return _of_columns(name, document)
-    if document and all(isinstance(v, dict) and not is_estimate(v) for v in document.values()):
-        numbered = list(document) == [str(i) for i in range(len(document))]
-        if numbered and find_column(
+    if document and all(
+        isinstance(value, dict) and not is_estimate(value) for value in document.values()
+    ):
+        are_numbered = list(document) == [str(i) for i in range(len(document))]
+        if are_numbered and find_column(
             next(iter(document.values())), ColumnNames.MODEL
         ):  # rows of pandas' index
             return _of_records(name, list(document.values()))
         if _by_column(document, id_column):
-            keys = list(dict.fromkeys(key for column in document.values() for key in column))
-            cells = tuple([column.get(key) for key in keys] for column in document.values())
-            return Grid(name, tuple(document), cells, range(1, len(keys) + 1))
+            row_keys = list(dict.fromkeys(key for column in document.values() for key in column))
+            cells = tuple([column.get(key) for key in row_keys] for column in document.values())
+            return Grid(name, tuple(document), cells, range(1, len(row_keys) + 1))
         return replace(_of_models(name, document), outer=True)
     return _of_records(name, [document])
 
 
 def _decode_documents(text: str, name: str) -> tuple[list[Any], list[int]]:
     """Decode all JSON documents in a text; return them with the lines they start in."""
-    repeated: list[tuple[str, dict[str, Any]]] = []
+    repeated_keys: list[tuple[str, dict[str, Any]]] = []
 
-    def built(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def build_record(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         record = dict(pairs)
         if len(record) < len(pairs):
             keys = [key for key, _ in pairs]
-            repeated.extend((key, record) for key in record if keys.count(key) > 1)
+            repeated_keys.extend((key, record) for key in record if keys.count(key) > 1)
         return record
 
-    decoder = json.JSONDecoder(object_pairs_hook=built)
+    decoder = json.JSONDecoder(object_pairs_hook=build_record)
     documents: list[Any] = []
     lines: list[int] = []
-    place = 0
+    offset = 0
     line = 1
     try:
-        while begin := _VISIBLE.search(text, place):
-            line += text.count("\n", place, begin.start())
-            document, place = decoder.raw_decode(text, begin.start())
+        while start_match := _VISIBLE.search(text, offset):
+            line += text.count("\n", offset, start_match.start())
+            document, offset = decoder.raw_decode(text, start_match.start())
             documents.append(document)
             lines.append(line)
-            line += text.count("\n", begin.start(), place)
+            line += text.count("\n", start_match.start(), offset)
     except json.JSONDecodeError as error:
         row = line if documents else error.lineno
         raise unreadable_error(name, "json", error.msg, row) from error
@@ -225,8 +238,8 @@ def _decode_documents(text: str, name: str) -> tuple[list[Any], list[int]]:
         raise unreadable_error(name, "json", error) from error
     if not documents:
         raise DataError.new("the input is empty", "empty-table", name)
-    if repeated:
-        raise _repeated_key_error(name, documents, lines, repeated)
+    if repeated_keys:
+        raise _repeated_key_error(name, documents, lines, repeated_keys)
     return documents, lines
 
 
@@ -234,9 +247,9 @@ def _repeated_key_error(
     name: str,
     documents: list[Any],
     lines: Sequence[int],
-    repeated: Sequence[tuple[str, dict[str, Any]]],
+    repeated_keys: Sequence[tuple[str, dict[str, Any]]],
 ) -> DataError:
-    """Build the error for keys that occur twice in an object; repeated: each, and its object."""
+    """Build the error for keys that occur twice in an object; repeated_keys: with the object."""
     records = documents[0] if isinstance(documents[0], list) else documents
     rows = lines if records is documents else range(1, len(records) + 1)
     row_of_record = {id(record): row for record, row in zip(records, rows, strict=True)}
@@ -247,7 +260,7 @@ def _repeated_key_error(
             name,
             row_of_record.get(id(record)),
         )
-        for key, record in repeated
+        for key, record in repeated_keys
     ]
     return DataError(problems, hint="give every value a unique key")
 
@@ -255,10 +268,10 @@ def _repeated_key_error(
 def _of_records(name: str, records: Sequence[Any], rows: Sequence[int] | None = None) -> Grid:
     """Read one object per row; a missing key is a missing value."""
     rows = rows or range(1, len(records) + 1)
-    kinds = (_KINDS.get(type(record), "a number") for record in records)
+    record_kinds = (_KINDS.get(type(record), "a number") for record in records)
     if problems := [
         Problem(f"is {kind}, not an object", "bad-record", name, row)
-        for row, kind in zip(rows, kinds, strict=True)
+        for row, kind in zip(rows, record_kinds, strict=True)
         if kind != _KINDS[dict]
     ]:
         raise DataError(problems, hint=_FORMS)
@@ -269,38 +282,40 @@ def _of_records(name: str, records: Sequence[Any], rows: Sequence[int] | None = 
 
 def _of_columns(name: str, document: dict[str, list[Any]]) -> Grid:
     """Read one list of values per column."""
-    first, length = next((key, len(values)) for key, values in document.items())
-    if problems := [
-        Problem(f"{len(v)} values, but '{first}' has {length}", "ragged-columns", name, None, key)
-        for key, v in document.items()
-        if len(v) != length
-    ]:
+    first_key, length = next((key, len(values)) for key, values in document.items())
+    problems = []
+    for key, values in document.items():
+        if len(values) != length:
+            message = f"{len(values)} values, but '{first_key}' has {length}"
+            problems.append(Problem(message, "ragged-columns", name, None, key))
+    if problems:
         raise DataError(problems, hint=_FORMS)
     return Grid(name, tuple(document), tuple(document.values()), range(1, length + 1))
 
 
 def _without_index(document: dict[str, Any]) -> list[Any]:
     """Return the records without the row numbers of pandas' orient='table'."""
-    schema, rows = document["schema"], list(document["data"])
+    schema = document["schema"]
+    rows = list(document["data"])
     if not isinstance(schema, dict) or schema.get("primaryKey") != ["index"]:
         return rows
-    numbered = (isinstance(row, dict) and isinstance(row.get("index"), int) for row in rows)
+    has_index = (isinstance(row, dict) and isinstance(row.get("index"), int) for row in rows)
     return [
-        {key: value for key, value in row.items() if key != "index"} if drop else row
-        for row, drop in zip(rows, numbered, strict=True)
+        {key: value for key, value in row.items() if key != "index"} if drop_index else row
+        for row, drop_index in zip(rows, has_index, strict=True)
     ]
 
 
 def _of_split(name: str, document: dict[str, Any]) -> Grid:
     """Read pandas' orient='split': column names and rows; an index of text names the models."""
     columns = document["columns"]
-    table = document["data"]
-    if not (isinstance(columns, list) and isinstance(table, list)) or any(
-        not isinstance(row, list) or len(row) != len(columns) for row in table
+    row_lists = document["data"]
+    if not (isinstance(columns, list) and isinstance(row_lists, list)) or any(
+        not isinstance(row, list) or len(row) != len(columns) for row in row_lists
     ):
         message = "'data' is not a list of rows as long as 'columns'"
         raise DataError.new(message, "bad-record", name, hint=_FORMS)
-    rows = [dict(zip(map(str, columns), row, strict=True)) for row in table]
+    rows = [dict(zip(map(str, columns), row, strict=True)) for row in row_lists]
     index = document.get("index", [])
     if any(isinstance(label, str) for label in index) and len(index) == len(rows):
         return _of_models(name, dict(zip(map(str, index), rows, strict=True)))

@@ -52,61 +52,70 @@ from clfeval.tables.metric.values import check_values, percent_metrics
 from clfeval.tables.readings.names import is_likely_truth
 
 
-def select_models(sheet: Sheet, models: NDArray[np.intp]) -> Sheet:
+def select_models(sheet: Sheet, model_indices: NDArray[np.intp]) -> Sheet:
     """Return the sheet with some of its models, given by index."""
     places = sheet.places
-    parts = (part if len(part) == 1 else part[models] for part in (places.records, places.columns))
-    return replace(sheet, models=[sheet.models[i] for i in models], places=ValuePlaces(*parts))
+    new_places = (
+        place_array if len(place_array) == 1 else place_array[model_indices]
+        for place_array in (places.records, places.columns)
+    )
+    return replace(
+        sheet, models=[sheet.models[i] for i in model_indices], places=ValuePlaces(*new_places)
+    )
 
 
-def select_metrics(sheet: Sheet, metrics: Sequence[int]) -> Sheet:
+def select_metrics(sheet: Sheet, metric_indices: Sequence[int]) -> Sheet:
     """Return the sheet with some of its metrics, given by index."""
-    selected = list(metrics)
+    indices = list(metric_indices)
 
-    def select(places: Ints) -> Ints:
-        return places if places.shape[1] == 1 else places[:, selected]
+    def select_columns(place_array: Ints) -> Ints:
+        return place_array if place_array.shape[1] == 1 else place_array[:, indices]
 
     return replace(
         sheet,
-        metrics=[sheet.metrics[j] for j in selected],
-        places=ValuePlaces(select(sheet.places.records), select(sheet.places.columns)),
-        sds=[sheet.sds[j] for j in selected] if sheet.sds else (),
-        splits={name: [columns[j] for j in selected] for name, columns in sheet.splits.items()},
+        metrics=[sheet.metrics[j] for j in indices],
+        places=ValuePlaces(
+            select_columns(sheet.places.records), select_columns(sheet.places.columns)
+        ),
+        sds=[sheet.sds[j] for j in indices] if sheet.sds else (),
+        splits={name: [columns[j] for j in indices] for name, columns in sheet.splits.items()},
     )
 
 
 def without_columns(grid: Grid, patterns: Sequence[str]) -> tuple[Grid, list[str]]:
     """Return the grid without columns that match names or globs, and the names of those."""
-    gone = _match_patterns(grid.columns, patterns)
-    if not gone:
+    removed_columns = _match_patterns(grid.columns, patterns)
+    if not removed_columns:
         return grid, []
-    keep = [i for i, name in enumerate(grid.columns) if name not in gone]
-    columns = tuple(grid.columns[i] for i in keep)
-    cells = tuple(grid.cells[i] for i in keep)
-    return replace(grid, columns=columns, cells=cells, outer=grid.outer and 0 in keep), gone
+    kept_indices = [i for i, name in enumerate(grid.columns) if name not in removed_columns]
+    columns = tuple(grid.columns[i] for i in kept_indices)
+    cells = tuple(grid.cells[i] for i in kept_indices)
+    has_outer_names = grid.outer and 0 in kept_indices
+    reduced_grid = replace(grid, columns=columns, cells=cells, outer=has_outer_names)
+    return reduced_grid, removed_columns
 
 
 def without_metrics(
     grid: Grid, sheet: Sheet, patterns: Sequence[str], columns: Sequence[str]
 ) -> tuple[Sheet, list[str]]:
     """Return the sheet without metrics that match patterns, and those; UsageError if none does."""
-    gone = _match_patterns(sheet.metrics, patterns)
+    removed_metrics = _match_patterns(sheet.metrics, patterns)
     for pattern in patterns:
-        if not _match_patterns([*columns, *gone], [pattern]):
+        if not _match_patterns([*columns, *removed_metrics], [pattern]):
             match_names(grid.name, [*grid.titles, *sheet.metrics], [pattern], kind="column")
-    keep = [j for j, name in enumerate(sheet.metrics) if name not in gone]
-    if not keep:
+    kept_indices = [j for j, name in enumerate(sheet.metrics) if name not in removed_metrics]
+    if not kept_indices:
         raise no_metrics_error(grid)
-    return (select_metrics(sheet, keep) if gone else sheet), gone
+    return (select_metrics(sheet, kept_indices) if removed_metrics else sheet), removed_metrics
 
 
 def _match_patterns(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
     """Return the names, in their order, that match exact names or globs."""
-    exact = {*names}
-    matching = {*patterns} & exact
-    for pattern in {*patterns} - exact:
-        matching.update(name for name in names if fnmatchcase(name, pattern))
-    return [name for name in names if name in matching]
+    exact_names = {*names}
+    matching_names = {*patterns} & exact_names
+    for pattern in {*patterns} - exact_names:
+        matching_names.update(name for name in names if fnmatchcase(name, pattern))
+    return [name for name in names if name in matching_names]
 
 
 def check_names(grid: Grid, sheet: Sheet) -> None:
@@ -125,10 +134,9 @@ def check_names(grid: Grid, sheet: Sheet) -> None:
             raise DataError(
                 problems[:MAX_PROBLEMS], hint=FROM_PREDICTIONS, totals=+totals, fixes=PREDICTIONS
             )
-        if likely := next(filter(is_likely_truth, grid.columns), None):
-            words = f"predictions, with {quote_name(likely)} as truth"
-            options = {**PREDICTIONS, "truth": likely}
-            readings = [OfferedReading(words, options)]
+        if likely_truth := next(filter(is_likely_truth, grid.columns), None):
+            reading_text = f"predictions, with {quote_name(likely_truth)} as truth"
+            readings = [OfferedReading(reading_text, {**PREDICTIONS, "truth": likely_truth})]
             printed_problems = problems[:MAX_PROBLEMS]
             raise DataError(printed_problems, hint=hint, totals=+totals, readings=readings)
     fixes = {} if totals["duplicate-model"] or len(problems) == len(rows) else {"missing": "drop"}
@@ -166,37 +174,38 @@ class MetricTable:
 
     def described(self) -> str:
         """Return one line on how the table was read."""
-        parts = [f"{self.name}: {self.layout} table of metrics", self.named_by]
-        count = len(self.metrics)
-        parts.append(f"{count:,} metric{'s' * (count != 1)}: {list_names(self.metrics, 4)}")
+        phrases = [f"{self.name}: {self.layout} table of metrics", self.named_by]
+        metric_count = len(self.metrics)
+        metric_noun = "metric" if metric_count == 1 else "metrics"
+        phrases.append(f"{metric_count:,} {metric_noun}: {list_names(self.metrics, 4)}")
         if self.splits:
-            parts.append(f"means over {len(self.splits)} splits")
-        parts += self.notes
+            phrases.append(f"means over {len(self.splits)} splits")
+        phrases += self.notes
         if self.dropped:
-            models = f"model{'s' * (self.dropped > 1)}"
-            parts.append(f"{self.dropped:,} {models} with missing values left out")
+            noun = "models" if self.dropped > 1 else "model"
+            phrases.append(f"{self.dropped:,} {noun} with missing values left out")
         if self.percent:
-            parts.append(f"percentages, read as shares: {list_names(self.percent, 4)}")
+            phrases.append(f"percentages, read as shares: {list_names(self.percent, 4)}")
         if ignored := (*self.ignored, *self.left_out, *self.unfit):
-            parts.append(f"ignored {list_names(ignored)}")
-        return "; ".join(parts)
+            phrases.append(f"ignored {list_names(ignored)}")
+        return "; ".join(phrases)
 
     def column_roles(self) -> list[ColumnRole]:
         """Return the role of every column of the table, with the reason."""
-        reasons = dict.fromkeys(self.metrics, ("metric", "its values are numbers"))
-        shares = "its values have percent signs; 57.1% is 0.571"
-        reasons |= dict.fromkeys(self.percent, ("metric", shares))
-        reasons |= dict.fromkeys(self.ignored, ("left out", "it has no numbers"))
-        reasons |= dict.fromkeys(self.left_out, ("left out", f"{OPTION}--ignore{END}"))
-        reasons |= dict.fromkeys(self.unfit, ("left out", "it has no range"))
-        reasons |= {name: (role, self.named_by) for name, role in self.roles.items()}
-        unused = ("not used", f"{self.named_by}, a {self.layout} table")
+        role_and_reason = dict.fromkeys(self.metrics, ("metric", "its values are numbers"))
+        percent_reason = "its values have percent signs; 57.1% is 0.571"
+        role_and_reason |= dict.fromkeys(self.percent, ("metric", percent_reason))
+        role_and_reason |= dict.fromkeys(self.ignored, ("left out", "it has no numbers"))
+        role_and_reason |= dict.fromkeys(self.left_out, ("left out", f"{OPTION}--ignore{END}"))
+        role_and_reason |= dict.fromkeys(self.unfit, ("left out", "it has no range"))
+        role_and_reason |= {name: (role, self.named_by) for name, role in self.roles.items()}
+        unused_role = ("not used", f"{self.named_by}, a {self.layout} table")
         names = dict.fromkeys((*self.columns, *self.left_out))
-        return [ColumnRole(name, *reasons.get(name, unused)) for name in names]
+        return [ColumnRole(name, *role_and_reason.get(name, unused_role)) for name in names]
 
-    def problem(self, i: int, j: int, message: str, code: str) -> Problem:
-        """Build a problem of the value of model i and metric j, with its place in the file."""
-        record, column = self.places.place_of(i, j)
+    def problem(self, model_index: int, metric_index: int, message: str, code: str) -> Problem:
+        """Build a problem of the value of a model and a metric, with its place in the file."""
+        record, column = self.places.place_of(model_index, metric_index)
         return Problem(message, code, self.name, self.records[record], self.columns[column])
 
 
@@ -223,13 +232,13 @@ def read_metrics(
     is_default = sheet.layout == "result" and not requested
     unfit_metrics = [name for name in sheet.metrics if is_default and unfit(name)]
     sheet = _select_part(grid, sheet, unfit_metrics, reading_options.model)
-    drop = reading_options.missing == "drop"
-    complete = _gather_values(grid, sheet, drop=drop)
-    dropped = len(sheet.models) - len(complete.sheet.models)
-    sheet = complete.sheet
+    drop_missing = reading_options.missing == "drop"
+    sheet_values = _gather_values(grid, sheet, drop_missing=drop_missing)
+    dropped_count = len(sheet.models) - len(sheet_values.sheet.models)
+    sheet = sheet_values.sheet
     check_names(grid, sheet)
-    check_values(grid, sheet, complete.status, is_chosen=bool(requested), drop=drop)
-    splits = _gather_splits(grid, sheet)
+    check_values(grid, sheet, sheet_values.status, is_chosen=bool(requested), drop=drop_missing)
+    split_values = _gather_splits(grid, sheet)
     has_sds = max(sheet.sds, default=-1) >= 0
     return MetricTable(
         name=grid.name,
@@ -238,26 +247,26 @@ def read_metrics(
         layout=sheet.layout,
         models=tuple(map(str, sheet.models)),
         metrics=tuple(sheet.metrics),
-        values=complete.values,
-        splits=() if splits is None else tuple(sheet.splits),
-        by_split=splits,
-        sds=grid.gathered(sheet.same_records(sheet.sds), {})[0] if has_sds else None,
-        dropped=dropped,
+        values=sheet_values.values,
+        splits=() if split_values is None else tuple(sheet.splits),
+        by_split=split_values,
+        sds=_gather_columns(grid, sheet, sheet.sds) if has_sds else None,
+        dropped=dropped_count,
         ignored=tuple(sheet.ignored),
         named_by=_named_by(grid, sheet),
-        notes=(*sheet.notes, *_split_notes(sheet, splits)),
+        notes=(*sheet.notes, *_split_notes(sheet, split_values)),
         places=sheet.places,
         records=grid.rows,
         columns=grid.columns,
         left_out=(*ignored_columns, *ignored_metrics),
         unfit=tuple(unfit_metrics),
         roles=sheet.roles,
-        percent=complete.percent,
+        percent=sheet_values.percent,
     )
 
 
 def _read_used_columns(
-    table: object, reading_options: InputOptions, metrics: Sequence[str]
+    table: object, reading_options: InputOptions, metric_patterns: Sequence[str]
 ) -> tuple[Grid, list[str]]:
     """Return the grid without ignored columns, and the names of these."""
     if reading_options.layout not in (None, "wide", "long"):
@@ -267,17 +276,21 @@ def _read_used_columns(
             f"for a metric table use {OPTION}--layout wide{END} or {OPTION}--layout long{END}",
         )
     grid, ignored = without_columns(read_grid(table, reading_options), reading_options.ignore)
-    required = {"--id": [reading_options.id], "--metric": metrics, "--model": reading_options.model}
+    required = {
+        "--id": [reading_options.id],
+        "--metric": metric_patterns,
+        "--model": reading_options.model,
+    }
     refuse_ignored_columns(ignored, required)
     return grid, ignored
 
 
 def _build_sheet(
-    grid: Grid, reading_options: InputOptions, metrics: Sequence[str], *, transpose: bool
+    grid: Grid, reading_options: InputOptions, metric_patterns: Sequence[str], *, transpose: bool
 ) -> Sheet:
     """Return models and metrics; an error names the delimiter if another one is likely."""
     try:
-        return build_sheet(grid, reading_options, metrics, transpose=transpose)
+        return build_sheet(grid, reading_options, metric_patterns, transpose=transpose)
     except DataError as error:
         raise (
             with_delimiter(error, grid.likely_delimiter, grid.columns)
@@ -296,52 +309,71 @@ class SheetValues:
     percent: tuple[str, ...]
 
 
-def _gather_values(grid: Grid, sheet: Sheet, *, drop: bool) -> SheetValues:
-    """Return the values of a sheet; drop: without models that lack a name or a value."""
+def _gather_values(grid: Grid, sheet: Sheet, *, drop_missing: bool) -> SheetValues:
+    """Return the values of a sheet; drop_missing: without models that lack a name or a value."""
     values, status = grid.gathered(sheet.places, sheet.reasons)
-    shares = percent_metrics(status)
-    status[:, shares] = np.where(status[:, shares] == PERCENT, NUMBER, status[:, shares])
-    percent = tuple(sheet.metrics[j] for j in np.flatnonzero(shares).tolist())
-    if not drop:
-        return SheetValues(sheet, values, status, percent)
-    incomplete = np.isin(status, (MISSING, UNDEFINED)).any(axis=1)
-    incomplete |= np.array([name is None for name in sheet.models])
-    if incomplete.all():
+    is_percent = percent_metrics(status)
+    status[:, is_percent] = np.where(
+        status[:, is_percent] == PERCENT, NUMBER, status[:, is_percent]
+    )
+    percent_names = tuple(sheet.metrics[j] for j in np.flatnonzero(is_percent).tolist())
+    if not drop_missing:
+        return SheetValues(sheet, values, status, percent_names)
+    is_incomplete = np.isin(status, (MISSING, UNDEFINED)).any(axis=1)
+    is_incomplete |= np.array([name is None for name in sheet.models])
+    if is_incomplete.all():
         message = f"{OPTION}--missing drop{END} left out every model, as all have missing values"
         raise no_rows_error(grid, message)
-    models = np.flatnonzero(~incomplete)
-    return SheetValues(select_models(sheet, models), values[models], status[models], percent)
+    model_indices = np.flatnonzero(~is_incomplete)
+    return SheetValues(
+        select_models(sheet, model_indices),
+        values[model_indices],
+        status[model_indices],
+        percent_names,
+    )
 
 
 def _gather_splits(grid: Grid, sheet: Sheet) -> Floats | None:
     """Return the values of cross-validation splits, (s, k, n); None if some are missing."""
     if not sheet.splits:
         return None
-    splits = np.array(
-        [grid.gathered(sheet.same_records(columns), {})[0] for columns in sheet.splits.values()]
+    split_values = np.array(
+        [_gather_columns(grid, sheet, columns) for columns in sheet.splits.values()]
     )
-    return splits if np.isfinite(splits).all() else None
+    return split_values if np.isfinite(split_values).all() else None
 
 
-def _split_notes(sheet: Sheet, splits: Floats | None) -> list[str]:
+def _gather_columns(grid: Grid, sheet: Sheet, columns: Sequence[int]) -> Floats:
+    """Return the values (k, n) of other columns, one for each metric, in the same records."""
+    values, _status = grid.gathered(sheet.same_records(columns), {})
+    return values
+
+
+def _split_notes(sheet: Sheet, split_values: Floats | None) -> list[str]:
     """Return a note that splits are left out, if they are."""
-    return ["splits left out, as values are missing"] if sheet.splits and splits is None else []
+    return (
+        ["splits left out, as values are missing"] if sheet.splits and split_values is None else []
+    )
 
 
-def _select_part(grid: Grid, sheet: Sheet, unfit: Sequence[str], patterns: Sequence[str]) -> Sheet:
-    """Return the sheet without some metrics, with the models of some names or globs, if any."""
-    if unfit:
-        fit = [j for j, name in enumerate(sheet.metrics) if name not in unfit]
-        sheet = select_metrics(sheet, fit)
+def _select_part(
+    grid: Grid, sheet: Sheet, unfit_metrics: Sequence[str], patterns: Sequence[str]
+) -> Sheet:
+    """Return the sheet without some metrics, with the models that names or globs match, if any."""
+    if unfit_metrics:
+        fit_indices = [j for j, name in enumerate(sheet.metrics) if name not in unfit_metrics]
+        sheet = select_metrics(sheet, fit_indices)
     if not patterns:
         return sheet
     names = list(dict.fromkeys(name for name in sheet.models if name is not None))
-    selected = {*match_names(grid.name, names, patterns)}
-    models = [i for i, name in enumerate(sheet.models) if name in selected]  # in table order
-    return select_models(sheet, np.array(models))
+    selected_names = {*match_names(grid.name, names, patterns)}
+    # in the order of the table
+    model_indices = [i for i, name in enumerate(sheet.models) if name in selected_names]
+    return select_models(sheet, np.array(model_indices))
 
 
 def _named_by(grid: Grid, sheet: Sheet) -> str:
+    """Return by what the models of a sheet are named, in words."""
     if sheet.turned:
         return "models are columns"
     if sheet.name_column is None:

@@ -16,13 +16,13 @@ from clfeval.pages.table_parts import REASONS, format_cell, format_exact, sort_b
 from clfeval.records import dataclass, replace
 from clfeval.views.canvas import MARKERS, NAME, TIE, KeyEntry, shorten_name
 
-REST = "•"  # everything beyond the markers
-DOTTED = "·:,`~"
-SHADED = "~,`"  # lines that are not to be taken for a count
-MOST_POPULATIONS = 3
-FEW = 30  # more features are drawn as a density
-CURVES = 3  # more only cover each other
-REGIONS = 3  # with more models the regions only cover each other
+REST_MARKER = "•"  # everything beyond the markers
+LINE_CHARS = "·:,`~"
+LINE_CHARS_OVER_SHADES = "~,`"  # lines that are not to be taken for a count
+MAX_POPULATIONS = 3
+MAX_DOTS = 30  # more features are drawn as a density
+MAX_CURVES = 3  # more only cover each other
+MAX_REGIONS = 3  # with more models the regions only cover each other
 MAX_NAMES = 5  # names of what is not shown
 
 
@@ -87,23 +87,25 @@ class Scene:
 
 def scenes(result: Document) -> tuple[Iterator[Scene], int]:
     """Return a scene for each population, equal classes first, and the number left out."""
-    corners: dict[tuple[float, str], dict[str, Point]] = {}
+    corners_by_population: dict[tuple[float, str], dict[str, Point]] = {}
     for row in result.tables.get("corners", ()):
         point = row_point(row, "phi_b", "delta_b")
         prevalence = cell_value(row["prevalence"])
         if point and prevalence is not None and not isclose(prevalence, 0.5):
-            corners.setdefault((prevalence, str(row["odds"])), {})[row["corner"]] = point
-    others = [
-        Diamond(prevalence, odds, tuple(block[name] for name in CORNERS))
-        for (prevalence, odds), block in corners.items()
-        if {*CORNERS} <= {*block}
+            corners_by_population.setdefault((prevalence, str(row["odds"])), {})[row["corner"]] = (
+                point
+            )
+    other_populations = [
+        Diamond(prevalence, odds, tuple(point_of_corner[name] for name in CORNERS))
+        for (prevalence, odds), point_of_corner in corners_by_population.items()
+        if {*CORNERS} <= {*point_of_corner}
     ]
-    populations = [Diamond(), *others[:MOST_POPULATIONS]]
-    left_out = len(others) - MOST_POPULATIONS
-    if len(features_to_draw(result)) > FEW:
-        return density_scenes(result, populations), left_out
-    scene = feature_scene if result.parameters.get("mode") == "features" else model_scene
-    return (scene(result, population) for population in populations), left_out
+    populations = [Diamond(), *other_populations[:MAX_POPULATIONS]]
+    omitted_count = len(other_populations) - MAX_POPULATIONS
+    if len(features_to_draw(result)) > MAX_DOTS:
+        return density_scenes(result, populations), omitted_count
+    make_scene = feature_scene if result.parameters.get("mode") == "features" else model_scene
+    return (make_scene(result, population) for population in populations), omitted_count
 
 
 def features_to_draw(result: Document) -> Rows:
@@ -112,7 +114,7 @@ def features_to_draw(result: Document) -> Rows:
 
 
 def isometric_contours(
-    result: Document, population: Diamond, chars: str = DOTTED
+    result: Document, population: Diamond, chars: str = LINE_CHARS
 ) -> tuple[Contour, ...]:
     """Return the lines of equal value for a population, dotted differently by measure."""
     lines = [*isometric_lines(result, population.odds, "" if population.balanced else "_b")]
@@ -125,7 +127,7 @@ def isometric_contours(
 
 def marker_of_index(index: int) -> str:
     """Return the marker of the i-th model or feature."""
-    return MARKERS[index] if index < len(MARKERS) else REST
+    return MARKERS[index] if index < len(MARKERS) else REST_MARKER
 
 
 def defined_point(phi: Cell, delta: Cell) -> Point | None:
@@ -149,70 +151,89 @@ def model_scene(result: Document, population: Diamond) -> Scene:
     if result.tables.get("runs"):
         return _run_scene(result, population)
     rows = sort_by_column(result.unsliced_rows("models"), "delta")
-    markers = _model_markers(rows)
-    best_points = {row["model"]: row for row in result.unsliced_rows("curves")}
+    marker_of_model = _model_markers(rows)
+    best_row_of_model = {row["model"]: row for row in result.unsliced_rows("curves")}
     models_with_curves = _models_with_curves(result)
-    positions = _model_positions(result, rows, population)
-    key: list[KeyedPoint] = []
+    position_of_model = _model_positions(result, rows, population)
+    key_points: list[KeyedPoint] = []
     for row in rows:
         model = row["model"]
-        further = _threshold_numbers(row, best_points.get(model, as_row({}))) if best_points else ()
-        key.append(_keyed_point(markers[model], model, positions[model], further))
-    headings: tuple[str, ...] = population.symbols
-    if best_points:
-        headings = (*headings, "threshold", "largest δ", "at")
+        further_numbers = (
+            _threshold_numbers(row, best_row_of_model.get(model, as_row({})))
+            if best_row_of_model
+            else ()
+        )
+        key_points.append(
+            _keyed_point(marker_of_model[model], model, position_of_model[model], further_numbers)
+        )
+    key_headings: tuple[str, ...] = population.symbols
+    if best_row_of_model:
+        key_headings = (*key_headings, "threshold", "largest δ", "at")
     # regions would hide curves, and each other
-    with_regions = not best_points and len(rows) <= REGIONS
-    regions = _region_corners(rows, population) if with_regions else ()
+    draws_regions = not best_row_of_model and len(rows) <= MAX_REGIONS
+    regions = _region_corners(rows, population) if draws_regions else ()
     scene = Scene(
         population,
         (
-            *_model_dots(rows, markers, positions, set(models_with_curves), set(best_points)),
-            *_best_dots(best_points, markers, population),
+            *_model_dots(
+                rows,
+                marker_of_model,
+                position_of_model,
+                set(models_with_curves),
+                set(best_row_of_model),
+            ),
+            *_best_dots(best_row_of_model, marker_of_model, population),
         ),
-        _curve_points(result, models_with_curves, markers, population),
-        regions,
-        isometric_contours(result, population, DOTTED[1:] if regions else DOTTED),
-        notes=_curve_notes(markers, len(best_points), models_with_curves),
+        curves=_curve_points(result, models_with_curves, marker_of_model, population),
+        regions=regions,
+        lines=isometric_contours(result, population, LINE_CHARS[1:] if regions else LINE_CHARS),
+        notes=_curve_notes(marker_of_model, len(best_row_of_model), models_with_curves),
     )
-    return add_key(scene, "model", headings, key)
+    return add_key(scene, "model", key_headings, key_points)
 
 
 def _run_scene(result: Document, population: Diamond) -> Scene:
     """Return the diagram of the runs of each model and of their means."""
     runs = result.tables["runs"]
     rows = sort_by_column(result.tables.get("run_spread", ()), "delta_mean")
-    markers = _model_markers(rows)
-    key: list[KeyedPoint] = []
-    means: list[Dot] = []
+    marker_of_model = _model_markers(rows)
+    key_points: list[KeyedPoint] = []
+    mean_dots: list[Dot] = []
     for row in rows:
         model = row["model"]
         mean = row["phi_mean"], row["delta_mean"]
         point = point_in_population(population, *mean)
-        key.append(_keyed_point(markers[model], model, point or mean, (format_cell(row["runs"]),)))
+        key_points.append(
+            _keyed_point(marker_of_model[model], model, point or mean, (format_cell(row["runs"]),))
+        )
         if point:
-            means.append(Dot(markers[model], point, "[]"))
-    dots = _run_dots(runs, markers, population)
-    first = next(iter(markers.values()), MARKERS[0])
-    notes = [f"{first}: one run; [{first}]: mean of the model's runs"]
-    if undefined := len(runs) - len(dots):
-        notes.append(f"{undefined} run{'s' * (undefined > 1)} not shown: φ or δ is undefined")
+            mean_dots.append(Dot(marker_of_model[model], point, "[]"))
+    dots = _run_dots(runs, marker_of_model, population)
+    first_marker = next(iter(marker_of_model.values()), MARKERS[0])
+    notes = [f"{first_marker}: one run; [{first_marker}]: mean of the model's runs"]
+    if undefined_count := len(runs) - len(dots):
+        notes.append(
+            f"{undefined_count} run{'s' if undefined_count > 1 else ''} not shown: "
+            "φ or δ is undefined"
+        )
     scene = Scene(
         population,
-        (*dots, *means),
+        (*dots, *mean_dots),
         lines=isometric_contours(result, population),
         notes=tuple(notes),
     )
     headings = (*(f"mean {symbol}" for symbol in population.symbols), "runs")
-    return add_key(scene, "model", headings, key)
+    return add_key(scene, "model", headings, key_points)
 
 
-def _run_dots(runs: Sequence[Row], markers: Mapping[str, str], population: Diamond) -> list[Dot]:
+def _run_dots(
+    runs: Sequence[Row], marker_of_model: Mapping[str, str], population: Diamond
+) -> list[Dot]:
     """Return a dot for each run with defined φ and δ."""
     dots = []
     for row in runs:
         if point := point_in_population(population, row["phi"], row["delta"]):
-            dots.append(Dot(markers.get(row["model"], REST), point))
+            dots.append(Dot(marker_of_model.get(row["model"], REST_MARKER), point))
     return dots
 
 
@@ -222,27 +243,31 @@ def _model_markers(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _keyed_point(
-    marker: str, name: str, position: tuple[Cell, Cell], further: Sequence[str]
+    marker: str, name: str, position: tuple[Cell, Cell], further_numbers: Sequence[str]
 ) -> KeyedPoint:
     """Return a point with its line of the key: φ, δ, and further numbers."""
     phi, delta = position
-    return KeyEntry(marker, name, (format_cell(phi), format_cell(delta), *further)), phi, delta
+    return (
+        KeyEntry(marker, name, (format_cell(phi), format_cell(delta), *further_numbers)),
+        phi,
+        delta,
+    )
 
 
 def _model_positions(
     result: Document, rows: Sequence[Row], population: Diamond
 ) -> dict[str, tuple[Cell, Cell]]:
     """Return φ and δ of each model in a population, as the table of populations has them."""
-    positions: dict[str, tuple[Cell, Cell]] = {}
+    position_of_model: dict[str, tuple[Cell, Cell]] = {}
     for row in rows:
         cells = row["phi"], row["delta"]
-        positions[row["model"]] = point_in_population(population, *cells) or cells
+        position_of_model[row["model"]] = point_in_population(population, *cells) or cells
     for row in () if population.balanced else result.unsliced_rows("populations"):
         model = row["model"]
         prevalence = cell_value(row["prevalence"]) or 0.0
-        if model in positions and isclose(prevalence, population.prevalence):
-            positions[model] = row["phi_b"], row["delta_b"]
-    return positions
+        if model in position_of_model and isclose(prevalence, population.prevalence):
+            position_of_model[model] = row["phi_b"], row["delta_b"]
+    return position_of_model
 
 
 def _threshold_numbers(row: Row, best_point: Row) -> tuple[str, ...]:
@@ -256,110 +281,126 @@ def _threshold_numbers(row: Row, best_point: Row) -> tuple[str, ...]:
 
 def _model_dots(
     rows: Sequence[Row],
-    markers: Mapping[str, str],
-    positions: Mapping[str, tuple[Cell, Cell]],
-    with_curve_drawn: Collection[str],
-    with_curve: Collection[str],
+    marker_of_model: Mapping[str, str],
+    position_of_model: Mapping[str, tuple[Cell, Cell]],
+    models_with_drawn_curve: Collection[str],
+    models_with_curve: Collection[str],
 ) -> Iterator[Dot]:
     """Yield a dot for each model; of those with curves only where the curve is drawn."""
     for row in rows:
         model = row["model"]
-        point = defined_point(*positions[model])
-        if point and model not in with_curve:
-            yield Dot(markers[model], point)
-        elif point and model in with_curve_drawn and row["threshold"] is not None:
-            yield Dot(markers[model], point, "()")
+        point = defined_point(*position_of_model[model])
+        if point and model not in models_with_curve:
+            yield Dot(marker_of_model[model], point)
+        elif point and model in models_with_drawn_curve and row["threshold"] is not None:
+            yield Dot(marker_of_model[model], point, "()")
 
 
 def _best_dots(
-    best_points: Mapping[str, Row], markers: Mapping[str, str], population: Diamond
+    best_row_of_model: Mapping[str, Row], marker_of_model: Mapping[str, str], population: Diamond
 ) -> Iterator[Dot]:
     """Yield a dot at the largest δ of each curve."""
-    for model, row in best_points.items():
+    for model, row in best_row_of_model.items():
         if point := point_in_population(population, row["best_phi"], row["best_delta"]):
-            yield Dot(markers.get(model, REST), point, "[]")
+            yield Dot(marker_of_model.get(model, REST_MARKER), point, "[]")
 
 
 def _curve_notes(
-    markers: Mapping[str, str], number_of_curves: int, models_with_curves: Sequence[str]
+    marker_of_model: Mapping[str, str], curve_count: int, models_with_curves: Sequence[str]
 ) -> tuple[str, ...]:
     """Return what the brackets mean, and which curves are drawn if not all are."""
-    if not number_of_curves:
+    if not curve_count:
         return ()
-    first = next(iter(markers.values()), MARKERS[0])
-    brackets = f"[{first}]: largest δ of a curve; ({first}): threshold used"
-    if number_of_curves <= len(models_with_curves):
-        return (brackets,)
-    names = " and ".join(
-        f"{markers[model]}{TIE}{shorten_name(printable(model), NAME)}"
+    first_marker = next(iter(marker_of_model.values()), MARKERS[0])
+    bracket_note = f"[{first_marker}]: largest δ of a curve; ({first_marker}): threshold used"
+    if curve_count <= len(models_with_curves):
+        return (bracket_note,)
+    names_text = " and ".join(
+        f"{marker_of_model[model]}{TIE}{shorten_name(printable(model), NAME)}"
         for model in models_with_curves
     )
-    reference = ", the reference" if len(models_with_curves) > 1 else ""
-    return brackets, f"curves and thresholds only of {names}: largest Gini{reference}"
+    reference_clause = ", the reference" if len(models_with_curves) > 1 else ""
+    return (
+        bracket_note,
+        f"curves and thresholds only of {names_text}: largest Gini{reference_clause}",
+    )
 
 
 def feature_scene(result: Document, population: Diamond) -> Scene:
     """Return the diagram of a few features."""
-    key: list[KeyedPoint] = []
+    key_points: list[KeyedPoint] = []
     dots = []
     for index, row in enumerate(features_to_draw(result)):
         marker = marker_of_index(index)
         position = row["phi"], row["delta"]
         point = point_in_population(population, *position)
-        role = (format_cell(row["role"]),)
-        key.append(_keyed_point(marker, row["feature"], point or position, role))
+        role_numbers = (format_cell(row["role"]),)
+        key_points.append(_keyed_point(marker, row["feature"], point or position, role_numbers))
         if point:
             dots.append(Dot(marker, point))
     scene = Scene(population, tuple(dots), lines=isometric_contours(result, population))
-    return add_key(scene, "feature", (*population.symbols, "role"), key)
+    return add_key(scene, "feature", (*population.symbols, "role"), key_points)
 
 
-def add_key(scene: Scene, noun: str, heads: Sequence[str], points: Sequence[KeyedPoint]) -> Scene:
+def add_key(
+    scene: Scene, noun: str, number_headings: Sequence[str], key_points: Sequence[KeyedPoint]
+) -> Scene:
     """Return the scene with a key of the markers, and notes on what is not drawn."""
-    defined = [line for line, phi, delta in points if defined_point(phi, delta)]
-    entries = [line for line in defined if line.marker != REST]
+    defined_entries = [
+        key_entry for key_entry, phi, delta in key_points if defined_point(phi, delta)
+    ]
+    entries = [key_entry for key_entry in defined_entries if key_entry.marker != REST_MARKER]
     notes = [*scene.notes]
-    if unmarked := len(defined) - len(entries):
-        notes.append(f"{REST} {unmarked} more {noun}{'s' * (unmarked > 1)}")
-    for reason, names in _undefined_names(points).items():
-        further = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
-        notes.append(f"not shown, {reason}: {', '.join(names[:MAX_NAMES])}{further}")
-    return replace(scene, headings=(noun, *heads), entries=tuple(entries), notes=tuple(notes))
+    if unmarked_count := len(defined_entries) - len(entries):
+        notes.append(
+            f"{REST_MARKER} {unmarked_count} more {noun}{'s' if unmarked_count > 1 else ''}"
+        )
+    for reason, names in _undefined_names(key_points).items():
+        omission_clause = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
+        notes.append(f"not shown, {reason}: {', '.join(names[:MAX_NAMES])}{omission_clause}")
+    return replace(
+        scene, headings=(noun, *number_headings), entries=tuple(entries), notes=tuple(notes)
+    )
 
 
-def _undefined_names(points: Sequence[KeyedPoint]) -> dict[str, list[str]]:
+def _undefined_names(key_points: Sequence[KeyedPoint]) -> dict[str, list[str]]:
     """Return the names of what has no φ or no δ, by the reason."""
     names_by_reason: dict[str, list[str]] = {}
-    for line, phi, delta in points:
+    for key_entry, phi, delta in key_points:
         if not defined_point(phi, delta):
-            name = shorten_name(printable(line.name), NAME).replace(" ", TIE)
+            name = shorten_name(printable(key_entry.name), NAME).replace(" ", TIE)
             estimates = [cell for cell in (phi, delta) if isinstance(cell, Estimate)]
-            codes = (cell.reason for cell in estimates if cell.value is None and cell.reason)
-            code = next(codes, "")
-            reason = REASONS.get(code, code.replace("_", " ")) or "φ or δ is undefined"
+            reason_codes = (cell.reason for cell in estimates if cell.value is None and cell.reason)
+            reason_code = next(reason_codes, "")
+            reason = (
+                REASONS.get(reason_code, reason_code.replace("_", " ")) or "φ or δ is undefined"
+            )
             names_by_reason.setdefault(reason, []).append(f"'{name}'")
     return names_by_reason
 
 
 def _models_with_curves(result: Document) -> list[str]:
     """Return the models whose curves are drawn: all of a few, else the best and the reference."""
-    names = [row["model"] for row in sort_by_column(result.unsliced_rows("curves"), "gini")]
-    if len(names) <= CURVES:
-        return names
+    ranked_models = [row["model"] for row in sort_by_column(result.unsliced_rows("curves"), "gini")]
+    if len(ranked_models) <= MAX_CURVES:
+        return ranked_models
     reference = result.parameters.get("reference")
-    return [names[0], *([reference] if reference in names[1:] else [])]
+    return [ranked_models[0], *([reference] if reference in ranked_models[1:] else [])]
 
 
 def _curve_points(
-    result: Document, models: Sequence[str], markers: Mapping[str, str], population: Diamond
+    result: Document, models: Sequence[str], marker_of_model: Mapping[str, str], population: Diamond
 ) -> tuple[tuple[str, tuple[Point, ...]], ...]:
     """Return the points of the curves of some models, each with the marker of its model."""
-    points: dict[str, list[Point]] = {}
+    points_of_model: dict[str, list[Point]] = {}
     for row in result.unsliced_rows("curve"):
         point = point_in_population(population, row["phi"], row["delta"])
         if point and row["model"] in models:
-            points.setdefault(row["model"], []).append(point)
-    return tuple((markers.get(name, REST), tuple(curve)) for name, curve in points.items())
+            points_of_model.setdefault(row["model"], []).append(point)
+    return tuple(
+        (marker_of_model.get(name, REST_MARKER), tuple(curve_points))
+        for name, curve_points in points_of_model.items()
+    )
 
 
 def _region_corners(rows: Sequence[Row], population: Diamond) -> tuple[tuple[Point, ...], ...]:
@@ -368,11 +409,27 @@ def _region_corners(rows: Sequence[Row], population: Diamond) -> tuple[tuple[Poi
     for row in rows:
         cells = row.get("region_sensitivity"), row.get("region_specificity")
         rates = [cell for cell in cells if isinstance(cell, Estimate)]
-        sides = [(r.low, r.high) for r in rates if r.low is not None and r.high is not None]
-        if len(sides) == 2:
-            (a, b), (c, d) = sides
-            corners = ((b, d), (b, c), (a, c), (a, d))
-            regions.append(tuple(population.move((x - y, x + y - 1)) for x, y in corners))
+        limits_of_rates = [
+            (rate.low, rate.high)
+            for rate in rates
+            if rate.low is not None and rate.high is not None
+        ]
+        if len(limits_of_rates) == 2:
+            (low_sensitivity, high_sensitivity), (low_specificity, high_specificity) = (
+                limits_of_rates
+            )
+            corners = (
+                (high_sensitivity, high_specificity),
+                (high_sensitivity, low_specificity),
+                (low_sensitivity, low_specificity),
+                (low_sensitivity, high_specificity),
+            )
+            regions.append(
+                tuple(
+                    population.move((sensitivity - specificity, sensitivity + specificity - 1))
+                    for sensitivity, specificity in corners
+                )
+            )
     return tuple(regions)
 
 
@@ -389,24 +446,24 @@ class MarkedFeature:
 def density_scenes(result: Document, populations: Sequence[Diamond]) -> Iterator[Scene]:
     """Yield the diagrams of many features, the most extreme ones marked and named."""
     rows = features_to_draw(result)
-    defined = [(row, point) for row in rows if (point := row_point(row, "phi", "delta"))]
-    points = [point for _, point in defined]
-    marked = [
-        MarkedFeature(marker, defined[index][0]["feature"], reason, points[index])
+    defined_rows = [(row, point) for row in rows if (point := row_point(row, "phi", "delta"))]
+    points = [point for _, point in defined_rows]
+    marked_features = [
+        MarkedFeature(marker, defined_rows[index][0]["feature"], reason, points[index])
         for index, (marker, reason) in _extreme_points(points).items()
     ]
-    notes = _density_notes([row for row, _ in defined], len(rows))
+    notes = _density_notes([row for row, _ in defined_rows], len(rows))
     for population in populations:
-        dots = [Dot(feature.marker, population.move(feature.point)) for feature in marked]
+        dots = [Dot(feature.marker, population.move(feature.point)) for feature in marked_features]
         yield Scene(
             population,
             tuple(dots),
-            lines=isometric_contours(result, population, SHADED),
+            lines=isometric_contours(result, population, LINE_CHARS_OVER_SHADES),
             density=tuple(map(population.move, points)),
             headings=("feature", *population.symbols, ""),
             entries=tuple(
                 KeyEntry(dot.marker, feature.name, (*map(format_cell, dot.point), feature.reason))
-                for feature, dot in zip(marked, dots, strict=True)
+                for feature, dot in zip(marked_features, dots, strict=True)
             ),
             notes=notes,
         )
@@ -414,24 +471,24 @@ def density_scenes(result: Document, populations: Sequence[Diamond]) -> Iterator
 
 def _extreme_points(points: Sequence[Point]) -> dict[int, tuple[str, str]]:
     """Return the markers of the most extreme points, and why they are, by the index of a point."""
-    markers_by_index: dict[int, tuple[str, str]] = {}
-    for markers, reason, find_extremes, axis in (
+    marker_by_index: dict[int, tuple[str, str]] = {}
+    for markers, reason, find_indices, axis in (
         ("12345", "highest δ", nlargest, 1),
         ("abcde", "lowest δ", nsmallest, 1),
         ("ABC", "highest φ", nlargest, 0),
     ):
-        values = [point[axis] for point in points]
-        indices = find_extremes(len(markers), range(len(points)), values.__getitem__)
+        coordinates = [point[axis] for point in points]
+        indices = find_indices(len(markers), range(len(points)), coordinates.__getitem__)
         for marker, index in zip(markers, indices, strict=False):
-            markers_by_index.setdefault(index, (marker, reason))
-    return markers_by_index
+            marker_by_index.setdefault(index, (marker, reason))
+    return marker_by_index
 
 
-def _density_notes(defined: Sequence[Row], number_of_features: int) -> tuple[str, ...]:
+def _density_notes(drawn_rows: Sequence[Row], feature_count: int) -> tuple[str, ...]:
     """Return how many features are drawn, by their roles, and how many are not."""
-    roles = Counter(str(row["role"]) for row in defined if row["role"])
+    roles = Counter(str(row["role"]) for row in drawn_rows if row["role"])
     counts = ", ".join(f"{count:,} {role}" for role, count in roles.most_common())
-    note = f"{len(defined):,} features{f': {counts}' if counts else ''}"
-    if undefined := number_of_features - len(defined):
-        return note, f"{undefined:,} more not shown: φ or δ is undefined"
+    note = f"{len(drawn_rows):,} features{f': {counts}' if counts else ''}"
+    if undefined_count := feature_count - len(drawn_rows):
+        return note, f"{undefined_count:,} more not shown: φ or δ is undefined"
     return (note,)

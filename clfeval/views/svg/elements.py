@@ -22,15 +22,17 @@ from clfeval.views.terminal import TENTHS, height_ticks, odds_ticks
 FONT = 13  # pixels
 LINE = 17  # pixels from a line of text to the next
 LETTER = 0.6  # of the font, the mean width of a letter
-STEP = 0.25  # pixels: points of a curve in one such column are its first, last and extreme ones
+COLUMN_WIDTH = (
+    0.25  # pixels: points of a curve in one such column are its first, last and extreme ones
+)
 TOLERANCE = 0.2  # pixels by which a line with fewer points may miss a point
-TENTH = 10.0  # coordinates are written in tenths of a pixel
+TENTHS_OF_PIXEL = 10.0  # coordinates are written in tenths of a pixel
 MINUS = "−"
 
 
 @dataclass(frozen=True, slots=True)
 class PixelScale:
-    """A linear map from values to pixels."""
+    """A linear map from values (low to high) to pixels (start to end)."""
 
     low: float
     high: float
@@ -39,55 +41,61 @@ class PixelScale:
 
     def place(self, value: float) -> float:
         """Return the pixel of a value, inside the plot or at its edge."""
-        wide = self.high - self.low
-        share = (value - self.low) / wide if wide else 0.5
-        return self.start + min(max(share, 0.0), 1.0) * (self.end - self.start)
+        extent = self.high - self.low
+        fraction = (value - self.low) / extent if extent else 0.5
+        return self.start + min(max(fraction, 0.0), 1.0) * (self.end - self.start)
 
     def places(self, values: Floats) -> Floats:
         """Return the pixels of values (n,)."""
-        share = np.clip((values - self.low) / ((self.high - self.low) or 1.0), 0.0, 1.0)
-        return self.start + share * (self.end - self.start)
+        fractions = np.clip((values - self.low) / ((self.high - self.low) or 1.0), 0.0, 1.0)
+        return self.start + fractions * (self.end - self.start)
 
 
 def axis_scale(axis: Axis, values: Iterable[float], start: float, end: float) -> PixelScale:
     """Return the scale of an axis over its range, else over the values with some room."""
     if axis.range:
         return PixelScale(*axis.range, start, end)
-    points = [*values]
-    low = min(points, default=0.0)
-    high = max(points, default=1.0)
+    axis_values = [*values]
+    low = min(axis_values, default=0.0)
+    high = max(axis_values, default=1.0)
     room = 0.04 * (high - low) if high > low else 0.5 * abs(high) or 0.5
-    bare = axis.scale == "linear" and 0 <= low < 0.1 * high  # near 0 an axis starts at 0
-    return PixelScale(0.0 if bare else low - room, high + room, start, end)
+    starts_at_zero = axis.scale == "linear" and 0 <= low < 0.1 * high  # near 0 an axis starts at 0
+    return PixelScale(0.0 if starts_at_zero else low - room, high + room, start, end)
 
 
 def axis_ticks(axis: Axis, scale: PixelScale) -> list[tuple[float, str]]:
     """Return the pixels and labels of round values on an axis."""
     room = abs(scale.end - scale.start)
     if len(axis.names) > 2 or (any(axis.names) and axis.scale != "odds"):  # categories
-        return [(scale.place(i), shorten(name, room / 3)) for i, name in enumerate(axis.names, 1)]
+        return [
+            (scale.place(category_index), shorten(name, room / 3))
+            for category_index, name in enumerate(axis.names, 1)
+        ]
     if axis.scale == "odds":
-        ticks, texts = odds_ticks((scale.low, scale.high), axis.names, int(room / FONT / LETTER))
+        ticks, labels = odds_ticks((scale.low, scale.high), axis.names, int(room / FONT / LETTER))
     else:
         steps = TENTHS if room > 150 else 3
-        ticks, texts = height_ticks(scale.low, scale.high, log=axis.scale == "log", steps=steps)
-        places = max((len(text.partition(".")[2]) for text in texts), default=0)
+        ticks, labels = height_ticks(scale.low, scale.high, log=axis.scale == "log", steps=steps)
+        decimal_places = max((len(text.partition(".")[2]) for text in labels), default=0)
         if axis.scale == "linear":  # as many decimals for all
-            texts = [f"{tick:,.{places}f}" for tick in ticks]
+            labels = [f"{tick:,.{decimal_places}f}" for tick in ticks]
     return [
         (scale.place(tick), text.replace("-", MINUS))
-        for tick, text in zip(ticks, texts, strict=True)
+        for tick, text in zip(ticks, labels, strict=True)
     ]
 
 
 def axis_labels(axis: Axis, scale: PixelScale, foot: float, top: float, y: float) -> Iterator[str]:
-    """Yield the vertical grid lines of an axis, with labels at height `y` where they have room."""
-    room = 0.0
+    """Yield the vertical grid lines of an axis, with labels at height `y` where they have room.
+
+    foot, top: heights of the ends of the grid lines.
+    """
+    min_left_edge = 0.0
     for x, text in axis_ticks(axis, scale):
         yield line(x, foot, x, top, "grid")
-        if x - text_width(text) / 2 > room:
+        if x - text_width(text) / 2 > min_left_edge:
             yield label(x, y, text, "m")
-            room = x + text_width(text) / 2 + 9
+            min_left_edge = x + text_width(text) / 2 + 9
 
 
 def pixel(value: float) -> str:
@@ -108,8 +116,8 @@ def shorten(text: str, room: float, size: float = FONT) -> str:
 def fold(text: str, room: float, size: float = FONT, separator: str = " ") -> list[str]:
     """Return a text in lines about as wide as the room, broken at separators."""
     lines: list[str] = []
-    for word in printable(text).split(separator):
-        word = shorten(word, room, size)
+    for full_word in printable(text).split(separator):
+        word = shorten(full_word, room, size)
         if lines and text_width(f"{lines[-1]}{separator}{word}", size) <= room:
             lines[-1] += f"{separator}{word}"
         else:
@@ -120,8 +128,10 @@ def fold(text: str, room: float, size: float = FONT, separator: str = " ") -> li
 def label(x: float, y: float, text: str, classes: str = "", title: str = "") -> str:
     """Return a text element; classes: `m` in the middle of x, `e` up to x; title: its full text."""
     class_attribute = f' class="{classes}"' if classes else ""
-    full = f"<title>{escape(printable(title))}</title>" if title and title != text else ""
-    return f'<text x="{pixel(x)}" y="{pixel(y)}"{class_attribute}>{full}{escape(text)}</text>'
+    title_element = f"<title>{escape(printable(title))}</title>" if title and title != text else ""
+    return (
+        f'<text x="{pixel(x)}" y="{pixel(y)}"{class_attribute}>{title_element}{escape(text)}</text>'
+    )
 
 
 def line(x: float, y: float, to_x: float, to_y: float, classes: str) -> str:
@@ -145,18 +155,19 @@ def circle(x: float, y: float, radius: float, classes: str) -> str:
 
 def path(parts: Iterable[Floats], classes: str, *, closed: bool = False) -> str:
     """Return a path through pixels, each part (n, 2), in tenths of a pixel and relative steps."""
-    out = []
+    path_parts = []
     for part in parts:
-        tenths = np.round(part * TENTH).astype(np.int64)
+        tenths = np.round(part * TENTHS_OF_PIXEL).astype(np.int64)
         steps = np.diff(tenths, axis=0, prepend=0 * tenths[:1])
         steps = steps[np.concatenate([[True], (steps[1:] != 0).any(axis=1)])]
-        numbers = [(_tenths(x), _tenths(y)) for x, y in steps.tolist()]
-        out.append("M" + "l".join(f"{x} {y}" for x, y in numbers) + "z" * closed)
-    return f'<path d="{"".join(out)}" class="{classes}"/>' if out else ""
+        tenth_pairs = [(_tenths(x), _tenths(y)) for x, y in steps.tolist()]
+        closing = "z" if closed else ""
+        path_parts.append("M" + "l".join(f"{x} {y}" for x, y in tenth_pairs) + closing)
+    return f'<path d="{"".join(path_parts)}" class="{classes}"/>' if path_parts else ""
 
 
 def _tenths(value: int) -> str:
-    return f"{value / TENTH:.10g}"
+    return f"{value / TENTHS_OF_PIXEL:.10g}"
 
 
 def curve_pixels(
@@ -176,26 +187,26 @@ def thin(points: Floats) -> Floats:
     """
     if len(points) > 2:
         points = points[_extremes_of_columns(points)]
-    stays = np.zeros(len(points), bool)
-    stays[:1] = stays[-1:] = True
+    is_retained = np.zeros(len(points), bool)
+    is_retained[:1] = is_retained[-1:] = True
     sections = [(0, len(points) - 1)]
     while sections:
-        first, last = sections.pop()
-        if last - first < 2:
+        start, stop = sections.pop()
+        if stop - start < 2:
             continue
-        distances = _squared_distances(points[first + 1 : last], points[first], points[last])
-        farthest = int(np.argmax(distances))
-        if distances[farthest] > TOLERANCE**2:
-            middle = first + 1 + farthest
-            stays[middle] = True
-            sections += [(first, middle), (middle, last)]
-    return points[stays]
+        distances = _squared_distances(points[start + 1 : stop], points[start], points[stop])
+        farthest_offset = int(np.argmax(distances))
+        if distances[farthest_offset] > TOLERANCE**2:
+            middle = start + 1 + farthest_offset
+            is_retained[middle] = True
+            sections += [(start, middle), (middle, stop)]
+    return points[is_retained]
 
 
 def _extremes_of_columns(points: Floats) -> Ints:
     """Return the indices of the first, last, lowest and highest point of each column."""
-    column = np.floor(points[:, 0] / STEP)
-    starts = np.flatnonzero(np.diff(column, prepend=column[0] - 1))
+    column_of_point = np.floor(points[:, 0] / COLUMN_WIDTH)
+    starts = np.flatnonzero(np.diff(column_of_point, prepend=column_of_point[0] - 1))
     stops = np.append(starts[1:], len(points))
     column_numbers = np.repeat(np.arange(len(starts)), stops - starts)
     order = np.lexsort((points[:, 1], column_numbers))
@@ -203,14 +214,14 @@ def _extremes_of_columns(points: Floats) -> Ints:
 
 
 def _squared_distances(points: Floats, start: Floats, end: Floats) -> Floats:
-    """Return the squared distances of points (n, 2) from the line between two others."""
+    """Return the squared distances of points (n, 2) from the line between two others, (2,)."""
     direction = end - start
     from_start = points - start
     squared_length = float(direction @ direction)
     if not squared_length:
         return np.asarray((from_start**2).sum(axis=1))
-    shares = np.clip(from_start @ direction / squared_length, 0.0, 1.0)
-    gaps = from_start - shares[:, None] * direction
+    fractions = np.clip(from_start @ direction / squared_length, 0.0, 1.0)
+    gaps = from_start - fractions[:, None] * direction
     return np.asarray((gaps**2).sum(axis=1))
 
 
@@ -244,14 +255,14 @@ class Colors:
         tables = result.tables
         table = tables.get("history") or next(iter(tables.values()), ())
         models = dict.fromkeys(row["model"] for row in table if row.get("model"))
-        tied = leading_models(result, COLORED) if "models" in tables else []
-        in_answer = [name for sentence in result.answer[:2] for name in sentence.models]
+        tied_models = leading_models(result, COLORED) if "models" in tables else []
+        answer_models = [name for sentence in result.answer[:2] for name in sentence.models]
         reference = str(result.parameters.get("reference"))
-        names = (*tied[:1], *in_answer[:1], reference, *tied)
-        order = [name for name in names if name in models]
-        order += models if len(models) <= COLORED else []
-        colored = list(dict.fromkeys(order))[:COLORED]
-        return cls({name: i for i, name in enumerate(colored, start=1)}, models)
+        preferred_names = (*tied_models[:1], *answer_models[:1], reference, *tied_models)
+        ranked_models = [name for name in preferred_names if name in models]
+        ranked_models += models if len(models) <= COLORED else []
+        colored_models = list(dict.fromkeys(ranked_models))[:COLORED]
+        return cls({name: number for number, name in enumerate(colored_models, start=1)}, models)
 
     def color_of(self, name: str) -> int:
         """Return the number of a colour: of a model, or 0, which is grey; of other names 1.
@@ -265,23 +276,23 @@ class Colors:
 def color_rules(tones: int, scope: str = "") -> str:
     """Return the CSS of colours on light (0) or dark (1) ground; scope: a selector before each."""
     colors: Sequence[str] = (LIGHT, DARK)[tones]
-    shade = {name: light_and_dark[tones] for name, light_and_dark in TONES.items()}
+    color_of_tone = {name: light_and_dark[tones] for name, light_and_dark in TONES.items()}
     rules = {
-        "text": f"fill:{shade['ink']}",
-        ".dim": f"fill:{shade['dim']}",
-        ".grid": f"stroke:{shade['grid']}",
-        ".axis": f"stroke:{shade['dim']}",
-        ".band": f"fill:{shade['band']}",
-        ".ground": f"fill:{shade['ground']}",
-        ".limit": f"stroke:{shade['bad']}",
-        ".over": f"stroke:{shade['ground']}",
-        ".positive": f"fill:{shade['dim']}",
-        ".negative": f"fill:{shade['rest']}",
-        ".s0": f"stroke:{shade['rest']}",
-        ".f0": f"fill:{shade['rest']}",
+        "text": f"fill:{color_of_tone['ink']}",
+        ".dim": f"fill:{color_of_tone['dim']}",
+        ".grid": f"stroke:{color_of_tone['grid']}",
+        ".axis": f"stroke:{color_of_tone['dim']}",
+        ".band": f"fill:{color_of_tone['band']}",
+        ".ground": f"fill:{color_of_tone['ground']}",
+        ".limit": f"stroke:{color_of_tone['bad']}",
+        ".over": f"stroke:{color_of_tone['ground']}",
+        ".positive": f"fill:{color_of_tone['dim']}",
+        ".negative": f"fill:{color_of_tone['rest']}",
+        ".s0": f"stroke:{color_of_tone['rest']}",
+        ".f0": f"fill:{color_of_tone['rest']}",
     }
-    for i, color in enumerate(colors, start=1):
-        rules |= {f".s{i}": f"stroke:{color}", f".f{i}": f"fill:{color}"}
+    for number, color in enumerate(colors, start=1):
+        rules |= {f".s{number}": f"stroke:{color}", f".f{number}": f"fill:{color}"}
     return "".join(f"{scope} {name}{{{rule}}}" for name, rule in rules.items())
 
 
@@ -289,5 +300,8 @@ def color_rules(tones: int, scope: str = "") -> str:
 def shape_rules(scope: str = "") -> str:
     """Return the CSS of fonts, widths of lines and dashes; scope: a selector before each."""
     text = (Path(__file__).parent / "picture.css").read_text(encoding="utf-8")
-    text += "".join(f"@.d{i}{{stroke-dasharray:{dash}}}" for i, dash in enumerate(DASHES, start=1))
+    text += "".join(
+        f"@.d{number}{{stroke-dasharray:{dash_pattern}}}"
+        for number, dash_pattern in enumerate(DASHES, start=1)
+    )
     return text.replace("\n", "").replace("@", f"{scope} ")

@@ -20,11 +20,11 @@ from clfeval.views.svg import elements as svg
 from clfeval.views.svg import rows
 from clfeval.views.svg.curves import draw_curves
 
-SIZE = (480, 360)  # pixels of a panel
-ACROSS = 2  # panels in a line of a file
+PANEL_SIZE = (480, 360)  # pixels of a panel
+PANELS_PER_LINE = 2  # panels in a line of a file
 XMLNS = 'xmlns="http://www.w3.org/2000/svg" '
-CAPTION = 14  # pixels of one of its lines
-NEEDS = {
+CAPTION_LINE = 14  # pixels of one of its lines
+REMEDY_OF_PICTURE = {
     "slices": f"add {OPTION}--by{END}",
     "risk": f"add {OPTION}--abstain{END}",
     "pairs": f"add {OPTION}--reference all-pairs{END}",
@@ -50,16 +50,19 @@ HEIGHTS: Mapping[str, Callable[[Chart], float]] = {
 Panel = tuple[str, float, float]  # elements of SVG, and their width and height in pixels
 
 
-def draw_panel(chart: Chart, colors: svg.Colors, size: tuple[float, float] = SIZE) -> Panel:
+def draw_panel(chart: Chart, colors: svg.Colors, size: tuple[float, float] = PANEL_SIZE) -> Panel:
     """Return a chart drawn as wide as `size`; the height of charts of rows follows from these."""
     width, height = size
-    title = svg.fold(chart.title, width - 12, svg.FONT + 1.5)
-    top = 8 + svg.LINE * len(title)
-    inner = HEIGHTS[chart.kind](chart) if chart.kind in HEIGHTS else max(height - top, 80.0)
-    parts = [svg.label(6, svg.LINE * (i + 1) - 2, text, "title") for i, text in enumerate(title)]
-    body = "".join(DRAW[chart.kind](chart, colors, width, inner))
-    parts.append(f'<g transform="translate(0 {svg.pixel(top)})">{body}</g>')
-    return "".join(parts), width, top + inner
+    title_lines = svg.fold(chart.title, width - 12, svg.FONT + 1.5)
+    top = 8 + svg.LINE * len(title_lines)
+    chart_height = HEIGHTS[chart.kind](chart) if chart.kind in HEIGHTS else max(height - top, 80.0)
+    elements = [
+        svg.label(6, svg.LINE * (line_index + 1) - 2, text, "title")
+        for line_index, text in enumerate(title_lines)
+    ]
+    body = "".join(DRAW[chart.kind](chart, colors, width, chart_height))
+    elements.append(f'<g transform="translate(0 {svg.pixel(top)})">{body}</g>')
+    return "".join(elements), width, top + chart_height
 
 
 def caption_lines(caption: str, width: float) -> list[str]:
@@ -74,36 +77,38 @@ def svg_element(
     *,
     style: str = "",
     caption: str = "",
-    across: int = ACROSS,
+    across: int = PANELS_PER_LINE,
     alone: bool = False,
 ) -> str:
     """Return an SVG element of panels side by side and below each other; alone: in a file."""
-    parts, width, y = _arrange_panels(panels, across)
+    elements, width, y = _arrange_panels(panels, across)
     for line in caption_lines(caption, width):
-        y += CAPTION
-        parts.append(svg.label(6, y - 3, line, "small dim"))
+        y += CAPTION_LINE
+        elements.append(svg.label(6, y - 3, line, "small dim"))
     view_box = f'viewBox="0 0 {svg.pixel(width)} {svg.pixel(y + 4)}"'
-    size = f' width="{svg.pixel(width)}" height="{svg.pixel(y + 4)}"' if style else ""
-    ground = f'<rect{size} class="ground"/>' if style else ""
-    spoken = escape(printable(f"{title}. {finding}"))
+    size_attributes = f' width="{svg.pixel(width)}" height="{svg.pixel(y + 4)}"' if style else ""
+    ground_element = f'<rect{size_attributes} class="ground"/>' if style else ""
+    spoken_text = escape(printable(f"{title}. {finding}"))
+    namespace = XMLNS if alone else ""
     text = (
-        f'<svg {XMLNS * alone}class="picture" {view_box}{size} role="img" aria-label="{spoken}">'
+        f'<svg {namespace}class="picture" {view_box}{size_attributes} role="img" '
+        f'aria-label="{spoken_text}">'
         f"<title>{escape(printable(title))}</title><desc>{escape(printable(finding))}</desc>"
-        f"{style}{ground}{''.join(parts)}</svg>"
+        f"{style}{ground_element}{''.join(elements)}</svg>"
     )
     return escape_control_characters(text)
 
 
 def _arrange_panels(panels: Sequence[Panel], across: int) -> tuple[list[str], float, float]:
     """Return the elements of panels at their places, and the width and height of all."""
-    rows_of_panels = [panels[i : i + across] for i in range(0, len(panels), across)]
+    rows_of_panels = [panels[start : start + across] for start in range(0, len(panels), across)]
     elements = []
     y = 0.0
     for row in rows_of_panels:
         x = 0.0
         for content, panel_width, _ in row:
-            place = f"translate({svg.pixel(x)} {svg.pixel(y)})"
-            elements.append(f'<g transform="{place}">{content}</g>')
+            transform = f"translate({svg.pixel(x)} {svg.pixel(y)})"
+            elements.append(f'<g transform="{transform}">{content}</g>')
             x += panel_width
         y += max(panel_height for _, _, panel_height in row) + 6
     width = max(sum(panel_width for _, panel_width, _ in row) for row in rows_of_panels)
@@ -134,21 +139,21 @@ def picture_of(
     style, where the picture is part of a document. Raises UsageError for other names.
     """
     document, charts = _charts_of_picture(result, name)
-    text = default_caption(document) if caption is None else caption
-    columns = min(len(charts), ACROSS)
-    rows_of_panels = -(-len(charts) // columns)
-    width, height = size or (SIZE[0] * columns, SIZE[1] * rows_of_panels)
+    caption_text = default_caption(document) if caption is None else caption
+    column_count = min(len(charts), PANELS_PER_LINE)
+    row_count = -(-len(charts) // column_count)
+    width, height = size or (PANEL_SIZE[0] * column_count, PANEL_SIZE[1] * row_count)
     if size:  # of the whole picture, with what is below the panels
-        height -= 4 + 6 * rows_of_panels + CAPTION * len(caption_lines(text, width))
+        height -= 4 + 6 * row_count + CAPTION_LINE * len(caption_lines(caption_text, width))
     colors = svg.Colors.from_result(document)
-    panel_size = width / columns, height / rows_of_panels
+    panel_size = width / column_count, height / row_count
     return svg_element(
         [draw_panel(chart, colors, panel_size) for chart in charts],
         charts[0].title,
         " ".join(dict.fromkeys(chart.finding for chart in charts)),
-        style=f"<style>{svg.shape_rules(scope)}{svg.color_rules(0, scope)}</style>",
-        caption=text,
-        across=columns,
+        style=f"<style>{svg.shape_rules(scope)}{svg.color_rules(tones=0, scope=scope)}</style>",
+        caption=caption_text,
+        across=column_count,
         alone=not scope,
     )
 
@@ -164,7 +169,7 @@ def _charts_of_picture(result: Document, name: str | None) -> tuple[Document, li
         default_hint = f"there are {list_names([*pictures], 40)}"
         hint = suggestion(name, pictures) or default_hint
         if needs_option:
-            hint = NEEDS.get(name, "some need an option")
+            hint = REMEDY_OF_PICTURE.get(name, "some need an option")
         raise UsageError.new(f"no picture '{name}' in this result", "unknown-table", hint=hint)
     return pictures[name]
 
@@ -178,26 +183,28 @@ def as_svg(result: Document, *, picture: str, options: Mapping[str, Any]) -> str
 
 def default_caption(result: Document) -> str:
     """Return what a picture is about where it stands alone: files, rows, and the settings."""
-    files = ", ".join(file.name for file in result.inputs)
+    file_names = ", ".join(file.name for file in result.inputs)
     rows_read = sum(file.rows for file in result.inputs)
-    return f"{result.command} of {files}, {rows_read:,} rows; clfeval {result.version}"
+    return f"{result.command} of {file_names}, {rows_read:,} rows; clfeval {result.version}"
 
 
 # of files .png, which resvg draws; never without its text: a font is looked for first
 FAMILIES = ("DejaVu Sans", "Liberation Sans", "Arial", "Helvetica", "Noto Sans")
-HINT = "install one, such as DejaVu Sans, name a file (font, in Python and batches), or save .svg"
-ZOOM = 2  # pixels of a file to one of the picture, where no size is given
+FONT_HINT = (
+    "install one, such as DejaVu Sans, name a file (font, in Python and batches), or save .svg"
+)
+DEFAULT_ZOOM = 2  # pixels of a file to one of the picture, where no size is given
 LETTER = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">{}</svg>'
 FAMILY, WINDOWS = 1, 3  # of the records of a font's table of names
 
 
 def as_png(result: Document, *, picture: str, options: Mapping[str, Any]) -> bytes:
     """Return one picture as PNG; options: size, caption, font. Raises UsageError."""
-    family, draw = usable_font(options.get("font"))
+    family, draw_svg = usable_font(options.get("font"))
     size = options.get("size")
-    text = picture_of(result, picture, size=size, caption=options.get("caption"))
-    text = text.replace("'DejaVu Sans','Liberation Sans'", f"'{family}'", 1)
-    return bytes(draw(svg_string=text, zoom=1 if size else ZOOM))
+    svg_text = picture_of(result, picture, size=size, caption=options.get("caption"))
+    svg_text = svg_text.replace("'DejaVu Sans','Liberation Sans'", f"'{family}'", 1)
+    return bytes(draw_svg(svg_string=svg_text, zoom=1 if size else DEFAULT_ZOOM))
 
 
 def usable_font(font: str | None) -> tuple[str, Callable[..., Any]]:
@@ -211,31 +218,39 @@ def usable_font(font: str | None) -> tuple[str, Callable[..., Any]]:
     except ImportError as error:
         hint = "pip install 'clfeval[png]', or save .svg"
         raise UsageError.new("a .png file needs resvg-py", "no-library", hint=hint) from error
-    fonts: dict[str, Any] = {"font_files": [font], "skip_system_fonts": True} if font else {}
-    draw = partial(svg_to_bytes, **fonts)
+    font_options: dict[str, Any] = {"font_files": [font], "skip_system_fonts": True} if font else {}
+    draw_svg = partial(svg_to_bytes, **font_options)
     for family in [font_family(font)] if font else FAMILIES:
         text = f"<text x='2' y='16' font-family='{escape(family)}'>M</text>"
-        with_letter = draw(svg_string=LETTER.format(text))
-        blank = draw(svg_string=LETTER.format(""))
-        if bytes(with_letter) != bytes(blank):
-            return family, draw
+        letter_png = draw_svg(svg_string=LETTER.format(text))
+        blank_png = draw_svg(svg_string=LETTER.format(""))
+        if bytes(letter_png) != bytes(blank_png):
+            return family, draw_svg
     message = f"'{font}' draws no letters" if font else "there is no font for a .png file"
-    raise UsageError.new(message, "no-font", hint=HINT)
+    raise UsageError.new(message, "no-font", hint=FONT_HINT)
 
 
 def font_family(path: str) -> str:
     """Return the name of the family of a TrueType or OpenType font; UsageError if it is none."""
     try:
-        font = Path(path).read_bytes()
-        tables = (struct.unpack_from(">4s4xII", font, 12 + 16 * i) for i in range(font[5]))
-        start = next(offset for tag, offset, _ in tables if tag == b"name")
-        names, texts = struct.unpack_from(">HH", font, start + 2)
-        for i in range(names):
-            record = struct.unpack_from(">6H", font, start + 6 + 12 * i)
-            platform, _, _, name, length, offset = record
-            if (platform, name) == (WINDOWS, FAMILY):
-                begin = start + texts + offset
-                return font[begin : begin + length].decode("utf-16-be").replace("'", "")
+        font_bytes = Path(path).read_bytes()
+        table_records = (
+            struct.unpack_from(">4s4xII", font_bytes, 12 + 16 * i) for i in range(font_bytes[5])
+        )
+        names_start = next(
+            table_offset for table_tag, table_offset, _ in table_records if table_tag == b"name"
+        )
+        record_count, texts_offset = struct.unpack_from(">HH", font_bytes, names_start + 2)
+        for i in range(record_count):
+            record = struct.unpack_from(">6H", font_bytes, names_start + 6 + 12 * i)
+            platform, _, _, name_id, length, text_offset = record
+            if (platform, name_id) == (WINDOWS, FAMILY):
+                text_start = names_start + texts_offset + text_offset
+                return (
+                    font_bytes[text_start : text_start + length]
+                    .decode("utf-16-be")
+                    .replace("'", "")
+                )
     except (OSError, IndexError, StopIteration, struct.error, UnicodeDecodeError) as error:
         message = f"cannot read the font '{path}'"
         raise UsageError.new(message, "no-font", hint="give a .ttf or .otf file") from error

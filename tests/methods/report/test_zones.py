@@ -164,6 +164,7 @@ def test_what_is_no_zone_is_refused() -> None:
         "cost:fp=1,fn=2,abstain=0",
         "cost:fp=1,fn=2,abstain=x",
         "cost:fp=1,fn=2,abstain=1,tp=3",
+        "cost:fp=1,fp=2,fn=2,abstain=1",
     ):
         with pytest.raises(UsageError) as caught:
             parse_zones([text])
