@@ -40,22 +40,22 @@ def refuse_missing_words(
     Not if `declared`: declared, positive, with a column of probabilities, or predicted among text
     labels.
     """
-    if any(not means_missing(name) and not is_score(name) for name in classes):
-        declared = declared | predicted
-    words = [name for name in classes if means_missing(name) and name not in declared]
+    has_text_labels = any(not means_missing(name) and not is_score(name) for name in classes)
+    exempt = declared | predicted if has_text_labels else declared
+    missing_words = [name for name in classes if means_missing(name) and name not in exempt]
     if "+" in classes:
-        words = [name for name in words if name != "-"]
-    if words and len(classes) - len(words) > 1:
-        raise _missing_words_error(file, truth, {word: classes[word] for word in words})
+        missing_words = [name for name in missing_words if name != "-"]
+    if missing_words and len(classes) - len(missing_words) > 1:
+        raise _missing_words_error(file, truth, {word: classes[word] for word in missing_words})
 
 
 def _missing_words_error(file: str, truth: str, words: Mapping[str, int]) -> DataError:
     """Build the error that asks whether words of truth are missing values; words: with rows."""
-    rows = join_texts([f"'{word}' ({count:,})" for word, count in words.items()])
-    message = f"is this a class or a missing value: {rows}?"
-    flags = " ".join(format_option("--classes", word) for word in words)
+    counts_phrase = join_texts([f"'{word}' ({count:,})" for word, count in words.items()])
+    message = f"is this a class or a missing value: {counts_phrase}?"
+    class_flags = " ".join(format_option("--classes", word) for word in words)
     classes_mean = "it is a class" if len(words) == 1 else "they are classes"
-    hint = f"{null_value_hint(*words, drop=True)}; if {classes_mean}, add {flags}"
+    hint = f"{null_value_hint(*words, drop=True)}; if {classes_mean}, add {class_flags}"
     marks = tuple(word for word in words if is_mark(word))
     possible_classes = tuple(word for word in words if not is_mark(word))
     if not possible_classes:
@@ -63,14 +63,27 @@ def _missing_words_error(file: str, truth: str, words: Mapping[str, int]) -> Dat
             message, "missing-word", file, None, truth, hint=hint, fixes={"null_value": marks}
         )
     names = list_names(possible_classes)
-    settled = {"null_value": marks} if marks else {}
+    mark_options = {"null_value": marks} if marks else {}
     readings = [
         OfferedReading(f"{names}: missing values", {"null_value": tuple(words)}),
-        OfferedReading(f"{names}: classes", {**settled, "classes": possible_classes}),
+        OfferedReading(f"{names}: classes", {**mark_options, "classes": possible_classes}),
     ]
     return DataError(
         Problem(message, "missing-word", file, None, truth), hint=hint, readings=readings
     )
+
+
+def _refuse_joined_classes(classes: Mapping[str, int], roles: InputOptions) -> None:
+    """Raise for `--classes a,b,c` if it is not a class, but several of its parts are."""
+    for label in roles.classes:
+        parts = [part.strip() for part in label.split(",")]
+        if label not in classes and len({*parts} & {*classes}) > 1:
+            hint = "name each one: " + " ".join(format_option("--classes", part) for part in parts)
+            message = (
+                f"{OPTION}--classes{END} {quote_word(label)} names one class, which truth does not "
+                "have"
+            )
+            raise bad_option(message, hint)
 
 
 def refuse_similar_labels(
@@ -87,19 +100,12 @@ def refuse_similar_labels(
     Not if all are declared. classes: rows of each label of truth; others: further labels by column.
     predicted: labels that some model predicts.
     """
-    for label in roles.classes:  # `--classes a,b,c` if it is not a class, but several parts are
-        parts = [part.strip() for part in label.split(",")]
-        if label not in classes and len({*parts} & {*classes}) > 1:
-            hint = "name each one: " + " ".join(format_option("--classes", part) for part in parts)
-            message = (
-                f"{OPTION}--classes{END} {quote_word(label)} names one class, which truth does not "
-                "have"
-            )
-            raise bad_option(message, hint)
+    _refuse_joined_classes(classes, roles)
     declared_labels = {*roles.classes, roles.positive}.union(*(model.classes for model in models))
     refuse_missing_words(file, truth, classes, declared_labels, {*predicted})
 
     def twins(labels: Iterable[str]) -> list[list[str]]:
+        """Return sets of labels that differ only in case or outer spaces, unless declared."""
         spellings_of: dict[str, list[str]] = {}
         for label in (label for label in labels if not is_mark(label)):
             spellings_of.setdefault(label.strip().lower(), []).append(label)
@@ -110,28 +116,28 @@ def refuse_similar_labels(
             if len(spellings) > 1 and not {*spellings} <= declared
         ]
 
-    groups = [
+    twin_groups = [
         (truth, join_texts([f"'{label}' ({classes[label]:,})" for label in spellings]), spellings)
         for spellings in twins(classes)
     ]
-    for column, strange in (others or {}).items():
-        mixed = [
+    for column, column_labels in (others or {}).items():
+        mixed_spellings = [
             spellings
-            for spellings in twins([*classes, *sorted(strange)])
-            if {*spellings} & {*strange}
+            for spellings in twins([*classes, *sorted(column_labels)])
+            if {*spellings} & {*column_labels}
         ]
-        groups += [(column, list_names(spellings), spellings) for spellings in mixed]
-    if not groups:
+        twin_groups += [(column, list_names(spellings), spellings) for spellings in mixed_spellings]
+    if not twin_groups:
         return
     message = "labels differ only in case or outer spaces: "
     problems = [
-        Problem(message + text, "label-twins", file, None, column_name)
-        for column_name, text, _ in groups
+        Problem(message + spellings_phrase, "label-twins", file, None, column_name)
+        for column_name, spellings_phrase, _ in twin_groups
     ]
-    twins_of_all = list(dict.fromkeys(label for _, _, labels in groups for label in labels))
-    options = [format_option("--classes", label) for label in twins_of_all[:MAX_LABELS_IN_HINT]]
-    keep = " ".join(options)
-    hint = f"add {SWITCH}--fold-labels{END} to merge them, or {keep} to keep them separate"
+    twin_labels = list(dict.fromkeys(label for _, _, labels in twin_groups for label in labels))
+    class_flags = [format_option("--classes", label) for label in twin_labels[:MAX_LABELS_IN_HINT]]
+    keep_flags = " ".join(class_flags)
+    hint = f"add {SWITCH}--fold-labels{END} to merge them, or {keep_flags} to keep them separate"
     raise DataError(problems, hint=hint, fixes={"fold_labels": True})
 
 
@@ -147,58 +153,65 @@ def threshold_from_labels(
     """Return a threshold t at which scores reproduce a model's labels, and its range (low, high].
 
     t is 0.5, or else the shortest number in the range. None where the scores cannot be read. write:
-    numbers as in the score column. Raises DataError where no threshold gives the labels, and where
-    no label is one of `truth_labels`.
+    formats numbers like the score column. Raises DataError where no threshold gives the labels, and
+    where no label is one of `truth_labels`.
     """
     ranges = _score_ranges(files, columns, str(model.label_column), score)
     if ranges is None:
         return None
-    lowest_positive = ranges.get(positive, (inf, -inf))[0]
-    most = max((high for label, (_, high) in ranges.items() if label != positive), default=-inf)
-    lowest = min((low for low, _ in ranges.values()), default=inf)
-    all_high = lowest >= DEFAULT_THRESHOLD
-    strange_labels = ranges.keys() - {*truth_labels}
-    if strange_labels and (model.confidence or len(strange_labels) == len(ranges)):
+    lowest_positive, _ = ranges.get(positive, (inf, -inf))
+    highest_other = max(
+        (high for label, (_, high) in ranges.items() if label != positive), default=-inf
+    )
+    lowest_score = min((low for low, _ in ranges.values()), default=inf)
+    all_are_high = lowest_score >= DEFAULT_THRESHOLD
+    unknown_labels = ranges.keys() - {*truth_labels}
+    if unknown_labels and (model.confidence or len(unknown_labels) == len(ranges)):
         message = (
-            f"its values ({list_names(sorted(map(str, strange_labels)), 3)}) are not classes of "
+            f"its values ({list_names(sorted(map(str, unknown_labels)), 3)}) are not classes of "
             f"truth ({list_names(sorted(truth_labels), 3)})"
         )
-        message += "; none of the scores is below 0.5: are they of the predicted class?" * all_high
+        if all_are_high:
+            message += "; none of the scores is below 0.5: are they of the predicted class?"
         raise _labels_differ_error(message, model, files[0].name, code="unknown-label")
-    if most >= lowest_positive:
-        low, high = write(lowest_positive, most)
+    if highest_other >= lowest_positive:
+        low, high = write(lowest_positive, highest_other)
         message = (
             f"no single threshold on '{score}' gives its labels: '{positive}' has scores from "
         )
         message += f"{low}, other labels have scores up to {high}"
-        message += "; none is below 0.5: are they probabilities of the predicted class?" * all_high
-        message += f" ({OPTION}--kind confidence{END})" * all_high
+        if all_are_high:
+            message += "; none is below 0.5: are they probabilities of the predicted class?"
+            message += f" ({OPTION}--kind confidence{END})"
         raise _labels_differ_error(message, model, files[0].name)
-    return _shortest_number_between(most, lowest_positive), most, lowest_positive
+    return _shortest_number_between(highest_other, lowest_positive), highest_other, lowest_positive
 
 
 def _score_ranges(
-    files: Sequence[TableFile], columns: Columns, label: str, score: str
+    files: Sequence[TableFile], columns: Columns, label_column: str, score: str
 ) -> dict[str | None, tuple[float, float]] | None:
     """Return the lowest and the highest score of each label; None if scores cannot be read."""
     plain_readings = columns.readings("plain")
-    readings: dict[str, CellReading] = {label: columns.label(label), score: plain_readings[score]}
-    paired = [model for model in columns.models if model.label_column == label]
-    columns = replace(columns, models=tuple(paired))
+    readings: dict[str, CellReading] = {
+        label_column: columns.label(label_column),
+        score: plain_readings[score],
+    }
+    paired_models = [model for model in columns.models if model.label_column == label_column]
+    columns = replace(columns, models=tuple(paired_models))
     ranges: dict[str | None, tuple[float, float]] = {}
     for file in files:
         frame = scan(file, readings, null_values=columns.null_values)
         frame = with_positive_probabilities(frame, columns)
         number = nw.col(score).cast(nw.Float64)
-        frame = frame.filter(~nw.col(label).is_null(), ~number.is_null(), ~number.is_nan())
+        frame = frame.filter(~nw.col(label_column).is_null(), ~number.is_null(), ~number.is_nan())
         extremes = [number.min().alias("least"), number.max().alias("most")]
         try:
-            rows = collect(frame.group_by(label).agg(*extremes)).rows(named=True)
+            rows = collect(frame.group_by(label_column).agg(*extremes)).rows(named=True)
         except engine_errors():
             return None
-        for row in (row for row in rows if not is_missing(row[label])):
-            low, high = ranges.get(as_text(row[label]), (inf, -inf))
-            ranges[as_text(row[label])] = (min(low, row["least"]), max(high, row["most"]))
+        for row in (row for row in rows if not is_missing(row[label_column])):
+            low, high = ranges.get(as_text(row[label_column]), (inf, -inf))
+            ranges[as_text(row[label_column])] = (min(low, row["least"]), max(high, row["most"]))
     return ranges
 
 
@@ -206,28 +219,29 @@ def check_labels_most_probable(
     files: Sequence[TableFile], columns: Columns, model: ModelColumns
 ) -> None:
     """Raise DataError if a label next to class probabilities is not the most probable class."""
-    label = str(model.label_column)
+    label_column = str(model.label_column)
     plain_readings = columns.readings("plain")
-    readings: dict[str, CellReading] = {name: plain_readings[name] for name in model.columns}
-    readings[label] = columns.label(label)
+    readings: dict[str, CellReading] = {column: plain_readings[column] for column in model.columns}
+    readings[label_column] = columns.label(label_column)
     largest = nw.max_horizontal(*model.columns)
-    text = nw.col(label).cast(nw.String)
+    text = nw.col(label_column).cast(nw.String)
     pairs = zip(model.classes, model.columns, strict=True)
-    agrees = [(text == name) & (nw.col(column) >= largest) for name, column in pairs]
-    differ = (~nw.any_horizontal(*agrees, ignore_nulls=True)).cast(nw.Int64).sum()
-    differing = rows = 0
+    agrees = [(text == class_name) & (nw.col(column) >= largest) for class_name, column in pairs]
+    difference_count = (~nw.any_horizontal(*agrees, ignore_nulls=True)).cast(nw.Int64).sum()
+    differing_count = rows = 0
     for file in files:
         frame = scan(file, readings, null_values=columns.null_values)
-        frame = frame.filter(~nw.col(label).is_null(), ~largest.is_null(), ~largest.is_nan())
+        frame = frame.filter(~nw.col(label_column).is_null(), ~largest.is_null(), ~largest.is_nan())
         try:
-            counts = collect(frame.select(differ.alias("other"), nw.len().alias("rows"))).row(0)
+            counts = collect(frame.select(difference_count.alias("other"), nw.len().alias("rows")))
         except engine_errors():
-            return
-        differing, rows = differing + (counts[0] or 0), rows + counts[1]
-    if differing:
-        message = (
-            f"its labels differ from the most probable class in {differing:,} of {rows:,} rows"
-        )
+            return  # probabilities that cannot be read are reported by the pass over the rows
+        file_differences, file_rows = counts.row(0)
+        differing_count += file_differences or 0  # null without rows
+        rows += file_rows
+    if differing_count:
+        message = "its labels differ from the most probable class "
+        message += f"in {differing_count:,} of {rows:,} rows"
         raise _labels_differ_error(message, model, files[0].name)
 
 
@@ -241,17 +255,17 @@ def _labels_differ_error(
     return DataError.new(message, code, file, None, str(model.label_column), hint=hint)
 
 
-def _shortest_number_between(above: float, up_to: float) -> float:
-    """Return 0.5 if above < 0.5 <= up_to, else the shortest number in this range."""
-    if above < DEFAULT_THRESHOLD <= up_to:
+def _shortest_number_between(low: float, high: float) -> float:
+    """Return 0.5 if it is in the range (low, high], else the shortest number in this range."""
+    if low < DEFAULT_THRESHOLD <= high:
         return DEFAULT_THRESHOLD
-    if isinf(above) or isinf(up_to):
-        return up_to if isinf(above) else nextafter(above, inf)
+    if isinf(low) or isinf(high):
+        return high if isinf(low) else nextafter(low, inf)
     for digits in range(17):
-        number = round((above + up_to) / 2, digits)
-        if above < number <= up_to:
+        number = round((low + high) / 2, digits)
+        if low < number <= high:
             return number
-    return up_to
+    return high
 
 
 def refuse_class_columns_not_in_truth(
@@ -260,12 +274,14 @@ def refuse_class_columns_not_in_truth(
     """Raise for probability columns of classes not in truth, if a class of truth has no column."""
     problems = []
     for model in models:
-        strange = [name for name in model.classes if name not in classes]
-        lacking = [name for name in classes if name not in model.classes]
-        if strange and lacking and model.kind == "classes":
-            columns = (model.columns[model.classes.index(name)] for name in strange)
-            have = "has" if len(lacking) == 1 else "have"
-            message = f"truth has no such class, and {list_names(lacking, 3)} {have} no column"
+        unknown_classes = [name for name in model.classes if name not in classes]
+        lacking_classes = [name for name in classes if name not in model.classes]
+        if unknown_classes and lacking_classes and model.kind == "classes":
+            columns = (model.columns[model.classes.index(name)] for name in unknown_classes)
+            verb = "has" if len(lacking_classes) == 1 else "have"
+            message = (
+                f"truth has no such class, and {list_names(lacking_classes, 3)} {verb} no column"
+            )
             problems += [Problem(message, "class-column", file, 1, name) for name in columns]
     if problems:
         hint = (

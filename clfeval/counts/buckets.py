@@ -24,7 +24,8 @@ def with_buckets(
 ) -> Frame:
     """Return rows with the bucket of their score, key, and the terms of its sums, d1 and d2.
 
-    lowest: no score is nearer to 0 or 1, or is outside 0..1 unless it is negative.
+    score: column of the scores. lowest: no score is nearer to 0 or 1; where it is negative, scores
+    may lie outside 0..1.
 
     The distance d of a score from the nearer of 0 and 1 is doubled until it is at least 1/2; key
     has the number of doublings and the leading `bits` of d, m1 and m2 are d and d² in units of
@@ -43,30 +44,34 @@ def with_buckets(
     for step in (64, 32, 16, 8, 4, 2, 1):
         if lowest >= 2.0**-step:
             continue
-        small = m < 2.0**-step
+        is_small = m < 2.0**-step
         frame = frame.with_columns(
-            m=nw.when(small).then(m * 2.0**step).otherwise(m),
-            octave=nw.when(small).then(octave - step).otherwise(octave),
+            m=nw.when(is_small).then(m * 2.0**step).otherwise(m),
+            octave=nw.when(is_small).then(octave - step).otherwise(octave),
         )
-    place, nearest = (m - 0.5) * 2.0 ** (bits + 1), s * HUNDRED + 0.5
+    leading_bits, nearest_hundredth = (m - 0.5) * 2.0 ** (bits + 1), s * HUNDRED + 0.5
     if lowest < 2.0**-OCTAVES:  # else m is below 1, and doubled to at least 1/2
-        place = place.clip(0, 2**bits - 1)
-        nearest = nearest.clip(0, HUNDRED)
+        leading_bits = leading_bits.clip(0, 2**bits - 1)
+        nearest_hundredth = nearest_hundredth.clip(0, HUNDRED)
         m = m.clip(0, 1)
-    nearest = nearest.floor().cast(nw.Float64)
-    key = nw.when(m == 0).then(0).otherwise(octave * 2**bits + place.floor().cast(nw.Int64) + 1)
-    top = 2 * OCTAVES * 2**bits + 1
+    nearest_hundredth = nearest_hundredth.floor().cast(nw.Float64)
+    key = (
+        nw.when(m == 0)
+        .then(0)
+        .otherwise(octave * 2**bits + leading_bits.floor().cast(nw.Int64) + 1)
+    )
+    largest_key = 2 * OCTAVES * 2**bits + 1
     # polars divides by a constant by multiplying with its inverse, which is not exact
-    is_below = (s < nearest / (nearest * 0.0 + HUNDRED)).cast(nw.Float64)
-    cells = (nearest - is_below).cast(nw.Int64)
+    is_below = (s < nearest_hundredth / (nearest_hundredth * 0.0 + HUNDRED)).cast(nw.Float64)
+    hundredth_count = (nearest_hundredth - is_below).cast(nw.Int64)
     if cut is not None:
-        cells = cells + (s >= cut).cast(nw.Int64)
-    place = nw.when(s >= 0.5).then(top - key).otherwise(key)
+        hundredth_count = hundredth_count + (s >= cut).cast(nw.Int64)
+    ordered_key = nw.when(s >= 0.5).then(largest_key - key).otherwise(key)
     if lowest < 0:
-        place = nw.when(s > 1).then(top + key + 1).otherwise(place)
-        place = nw.when(s < 0).then(-1 - key).otherwise(place)
+        ordered_key = nw.when(s > 1).then(largest_key + key + 1).otherwise(ordered_key)
+        ordered_key = nw.when(s < 0).then(-1 - key).otherwise(ordered_key)
     return frame.with_columns(
-        key=place + cells,
+        key=ordered_key + hundredth_count,
         d1=(m * FIXED).floor().cast(nw.Int64),
         d2=(m * m * FIXED).floor().cast(nw.Int64),
     ).drop("m", "octave")
@@ -125,12 +130,12 @@ class Buckets:
         high = np.maximum.reduceat(self.high, starts, axis=1)
         return replace(self.take(starts), low=low, high=high, m1=m1, m2=m2)
 
-    def subtract(self, part: Buckets, place: Ints) -> Buckets:
-        """Return the groups without those of a part, at `place`; their ranges are those of all."""
+    def subtract(self, part: Buckets, indices: Ints) -> Buckets:
+        """Return the groups without those of a part, at `indices`; ranges stay those of all."""
         m1 = self.m1.copy()
         m2 = self.m2.copy()
-        m1[:, place] -= part.m1
-        m2[:, place] -= part.m2
+        m1[:, indices] -= part.m1
+        m2[:, indices] -= part.m2
         return replace(self, m1=m1, m2=m2)
 
     @np.errstate(all="ignore")  # of infinite scores
@@ -146,13 +151,13 @@ class Buckets:
         mean = (self.m1 + rows / 2) / rows * unit
         variance = (self.m2 + rows) / rows * unit * self.unit - mean**2 + 4 * unit * self.unit
         mean = np.clip(np.where(self.mirrored, 1 - mean, mean), low, high)
-        hidden = np.isinf(self.unit)
-        mean = np.where(hidden, np.nan_to_num((low + high) / 2), mean)
-        most = np.nan_to_num((high - mean) * (mean - low))
-        variance = np.where(hidden, most, variance)
+        is_hidden = np.isinf(self.unit)
+        mean = np.where(is_hidden, np.nan_to_num((low + high) / 2), mean)
+        largest_variance = np.nan_to_num((high - mean) * (mean - low))
+        variance = np.where(is_hidden, largest_variance, variance)
         error = np.where(high > low, np.minimum(unit + np.spacing(mean), high - low), 0.0)
-        error = np.where(hidden, np.nan_to_num((high - low) / 2), error)
-        return mean, np.clip(variance, 0.0, most), error
+        error = np.where(is_hidden, np.nan_to_num((high - low) / 2), error)
+        return mean, np.clip(variance, 0.0, largest_variance), error
 
     def points(self, n: Counts) -> tuple[Floats, Counts, Counts]:
         """Return ascending scores (k,) with positives and negatives, of the same moments.
@@ -163,8 +168,8 @@ class Buckets:
         variance = np.where(np.isinf(self.unit), 0.0, variance)
         low = np.where(n > 0, self.low, 0.0)
         high = np.where(n > 0, self.high, 0.0)
-        share = np.divide(high - mean, high - low, out=np.ones_like(mean), where=high > low)
-        lower_rows = np.clip(np.rint(share * n), np.minimum(n, 1), np.maximum(n - 1, 0))
+        lower_share = np.divide(high - mean, high - low, out=np.ones_like(mean), where=high > low)
+        lower_rows = np.clip(np.rint(lower_share * n), np.minimum(n, 1), np.maximum(n - 1, 0))
         lower_rows = np.where((n > 1) & (variance > 0), lower_rows, n).astype(np.int64)
         upper_rows = n - lower_rows
         ratio = np.sqrt(np.maximum(upper_rows, 1) / np.maximum(lower_rows, 1))
@@ -180,10 +185,13 @@ class Buckets:
 
 
 def _scores_with_rows(scores: Floats, rows: Counts, zero: Counts) -> tuple[Floats, Counts, Counts]:
-    """Return the scores (k,) that have rows, with positives and negatives; scores, rows (2, m)."""
-    first = np.flatnonzero(rows[0])
-    second = np.flatnonzero(rows[1])
-    x = np.concatenate([scores[0][first], scores[1][second]])
-    positives = np.concatenate([rows[0][first], zero.repeat(len(second))])
-    negatives = np.concatenate([zero.repeat(len(first)), rows[1][second]])
+    """Return the scores (k,) that have rows, with positives and negatives.
+
+    scores, rows (2, m): of positives, and of negatives. zero (1,): a count of 0.
+    """
+    positive_indices = np.flatnonzero(rows[0])
+    negative_indices = np.flatnonzero(rows[1])
+    x = np.concatenate([scores[0][positive_indices], scores[1][negative_indices]])
+    positives = np.concatenate([rows[0][positive_indices], zero.repeat(len(negative_indices))])
+    negatives = np.concatenate([zero.repeat(len(positive_indices)), rows[1][negative_indices]])
     return x, positives, negatives

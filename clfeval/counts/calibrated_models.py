@@ -20,20 +20,20 @@ TOLERANCE = 1e-9  # of a calibrated score
 
 
 def refuse_scores_outside(
-    settled: CountSettings, ranges: Mapping[str, tuple[float, float]]
+    settings: CountSettings, ranges: Mapping[str, tuple[float, float]]
 ) -> None:
     """Raise for scores outside 0 to 1 that a calibrator should change; ranges: of each model."""
-    for name, column in settled.columns.calibrated.items():
+    for name, column in settings.columns.calibrated.items():
         low, high = ranges.get(name, (0.0, 1.0))
         if low < 0 or high > 1:
-            worst = low if low < 0 else high
-            message = f"a calibrator needs probabilities, but a score is {worst:g}"
+            worst_score = low if low < 0 else high
+            message = f"a calibrator needs probabilities, but a score is {worst_score:g}"
             model = column.stored.model
             hint = f"leave out {OPTION}--model {model}:{column.file.name}{END}"
             if low < 0:
                 hint += f"; if the scores are log odds, add {OPTION}--model {model}:logit{END}"
             raise DataError.new(
-                message, "not-probabilities", settled.name, None, column.source, hint=hint
+                message, "not-probabilities", settings.name, None, column.source, hint=hint
             )
 
 
@@ -70,8 +70,10 @@ def _may_have_fitted(counts: PredictionCounts, name: str, column: CalibratedColu
     if column.class_sources:
         return True
     low, high = counts.ranges[name]
-    first, last = column.stored.calibrator.calibrate(column.stored.score_range).tolist()
-    return bool(low <= first + TOLERANCE and high >= last - TOLERANCE)
+    lowest_fitted, highest_fitted = column.stored.calibrator.calibrate(
+        column.stored.score_range
+    ).tolist()
+    return bool(low <= lowest_fitted + TOLERANCE and high >= highest_fitted - TOLERANCE)
 
 
 def _has_fitted(counts: PredictionCounts, column: CalibratedColumn) -> bool:
@@ -79,24 +81,24 @@ def _has_fitted(counts: PredictionCounts, column: CalibratedColumn) -> bool:
 
     One more pass over the rows.
     """
-    settled = counts.evaluated.settled
+    settings = counts.evaluated.settled
     source = ModelColumns(column.stored.model, "score", (column.source,))
     if column.class_sources:
         source = replace(
             source, kind="classes", columns=column.sources, classes=tuple(column.class_sources)
         )
-    columns = replace(settled.columns, models=(*counts.models, source))
-    thresholds = {**settled.thresholds, source.name: DEFAULT_THRESHOLD}
+    columns = replace(settings.columns, models=(*counts.models, source))
+    thresholds = {**settings.thresholds, source.name: DEFAULT_THRESHOLD}
     evaluated = replace(
-        counts.evaluated, settled=replace(settled, columns=columns, thresholds=thresholds)
+        counts.evaluated, settled=replace(settings, columns=columns, thresholds=thresholds)
     )
-    position = len(counts.models)
+    model_index = len(counts.models)
     if column.class_sources:
         with_classes = replace(counts, evaluated=evaluated, models=columns.models, _known={})
-        class_scores = with_classes.class_scores(position)[None]
+        class_scores = with_classes.class_scores(model_index)[None]
         return _digest_of_rows(class_scores, column.file.classes) == column.stored.digest
-    scores = nw.col(f"s{position}")
-    rows = concatenate_frames(evaluated.frames(scores=(position,)))
+    scores = nw.col(f"s{model_index}")
+    rows = concatenate_frames(evaluated.frames(scores=(model_index,)))
     limits = collect(rows.select(scores.min().alias("low"), scores.max().alias("high")))
     with_source = replace(
         counts,
@@ -106,7 +108,7 @@ def _has_fitted(counts: PredictionCounts, column: CalibratedColumn) -> bool:
         ranges={**counts.ranges, source.name: (limits["low"].item(), limits["high"].item())},
         _known={},
     )
-    raw_scores = with_source.scores(position)[None].probabilities
+    raw_scores = with_source.scores(model_index)[None].probabilities
     return raw_scores.digest(clusters=False) == column.stored.digest
 
 
@@ -117,9 +119,9 @@ def _digest_of_rows(scores: ClassScores, classes: Sequence[str]) -> str | None:
     """
     if {*scores.classes} != {*classes}:
         return None
-    places = np.array([scores.classes.index(label) for label in classes])
-    truth = np.argsort(places)[scores.truth]
-    ordered = ClassScores.from_probabilities(
-        classes, truth, scores.p[:, places], scores.n, scores.unit
+    class_indices = np.array([scores.classes.index(label) for label in classes])
+    truth = np.argsort(class_indices)[scores.truth]
+    reordered = ClassScores.from_probabilities(
+        classes, truth, scores.p[:, class_indices], scores.n, scores.unit
     )
-    return ordered.digest()
+    return reordered.digest()

@@ -74,18 +74,20 @@ class ClassPatterns(WeightedCounts):
     ) -> ClassPatterns:
         """Merge equal rows, drop rows of count 0 and sort; owners: clusters or squared weights."""
         keys = [truth, *(votes[:, i] for i in order_by_name(models))]
-        first, total, clusters = merge_equal_rows(keys, n, owners)
-        names = tuple(models), tuple(classes)
-        return cls(*names, truth[first], votes[first], total, unit, clusters)
+        first_indices, counts, clusters = merge_equal_rows(keys, n, owners)
+        models_and_classes = tuple(models), tuple(classes)
+        return cls(
+            *models_and_classes, truth[first_indices], votes[first_indices], counts, unit, clusters
+        )
 
     @classmethod
     def from_binary_patterns(
         cls, patterns: PatternCounts, classes: Sequence[str], positive: str
     ) -> ClassPatterns:
         """Build the patterns of two classes from votes, with every vote as a label."""
-        (truth, votes), n, owners = pattern_entries(patterns, "truth", "votes")
-        yes = tuple(classes).index(positive)
-        truth, votes = (np.where(part, yes, 1 - yes) for part in (truth, votes))
+        masks, n, owners = pattern_entries(patterns, "truth", "votes")
+        positive_index = tuple(classes).index(positive)  # of two classes, so 1 - it is the other
+        truth, votes = (np.where(mask, positive_index, 1 - positive_index) for mask in masks)
         return cls.from_labels(
             patterns.models, classes, truth, votes, n, patterns.unit, owners=owners
         )
@@ -110,9 +112,9 @@ class ClassPatterns(WeightedCounts):
 
     def digest(self) -> str:
         """Return the sha256 of the counts, independent of the order of rows and columns."""
-        places = order_by_name(self.models)
-        names = repr([*self.classes, *(self.models[i] for i in places)])
-        return _digest(names, [self.truth, *(self.votes[:, i] for i in places)], self)
+        model_order = order_by_name(self.models)
+        names_text = repr([*self.classes, *(self.models[i] for i in model_order)])
+        return _digest(names_text, [self.truth, *(self.votes[:, i] for i in model_order)], self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,8 +145,8 @@ class ClassScores(WeightedCounts):
         owners: Owners | None = None,
     ) -> ClassScores:
         """Merge equal rows, drop rows of count 0 and sort."""
-        first, total, clusters = merge_equal_rows([truth, *p.T], n, owners)
-        return cls(tuple(classes), truth[first], p[first], total, unit, clusters)
+        first_indices, counts, clusters = merge_equal_rows([truth, *p.T], n, owners)
+        return cls(tuple(classes), truth[first_indices], p[first_indices], counts, unit, clusters)
 
     def __add__(self, other: ClassScores) -> ClassScores:
         """Add the counts of other rows of the same classes."""
@@ -154,13 +156,11 @@ class ClassScores(WeightedCounts):
     def most_probable(self) -> ScoreCounts:
         """Return the largest probabilities as scores, with correct rows as positives."""
         is_error = self.p.argmax(axis=1) != self.truth
-        scores, place = np.unique(self.p.max(axis=1), return_inverse=True)
+        scores, score_index = np.unique(self.p.max(axis=1), return_inverse=True)
         m = len(scores)
-        score_and_error = place + m * is_error
-        positives, negatives = (
-            np.bincount(score_and_error, self.n, 2 * m).astype(np.int64).reshape(2, m)
-        )
-        owned = None if self.clusters is None else self.clusters.renumber(score_and_error, 2 * m)
+        cell_index = score_index + m * is_error  # m correct cells, then m of errors
+        positives, negatives = np.bincount(cell_index, self.n, 2 * m).astype(np.int64).reshape(2, m)
+        owned = None if self.clusters is None else self.clusters.renumber(cell_index, 2 * m)
         return ScoreCounts(scores, positives, negatives, self.unit, owned)
 
     def digest(self) -> str:
@@ -168,8 +168,9 @@ class ClassScores(WeightedCounts):
         return _digest(repr(self.classes), [self.truth, *self.p.T], self)
 
 
-def _digest(names: str, columns: Iterable[Any], statistic: ClassPatterns | ClassScores) -> str:
-    hasher = sha256(names.encode("utf-8", "surrogatepass"))
+def _digest(header: str, columns: Iterable[Any], statistic: ClassPatterns | ClassScores) -> str:
+    """Return the sha256 of a header, of columns (m,), and of the counts of a statistic."""
+    hasher = sha256(header.encode("utf-8", "surrogatepass"))
     for column in (*columns, from_units(statistic.n, statistic.unit)):
         hasher.update(column.astype(f"<{column.dtype.kind}8").tobytes())
     if statistic.clusters is not None:
@@ -194,56 +195,65 @@ def label_patterns(
     truth, *model_labels = labels
     votes = np.column_stack(model_labels) if model_labels else np.zeros((len(n), 0), np.int64)
 
-    def count_labels(n: Counts) -> ClassPatterns:
-        return ClassPatterns.from_labels(models, classes, truth, votes, n, unit, owners=owners)
+    def count_labels(slice_n: Counts) -> ClassPatterns:
+        return ClassPatterns.from_labels(
+            models, classes, truth, votes, slice_n, unit, owners=owners
+        )
 
     return {None: count_labels(n)} | {
         label: count_labels(_only(n, rows)) for label, rows in slices.items()
     }
 
 
-def class_order(check: PatternCheck, settled: CountSettings) -> tuple[str, ...]:
+def class_order(check: PatternCheck, settings: CountSettings) -> tuple[str, ...]:
     """Return the classes of truth, --classes and columns, in declared, then natural order."""
-    models = settled.columns.models
-    roles = settled.roles
-    names = {*check.classes, *roles.classes, settled.positive}
-    names |= {label for model in models if model.kind == "classes" for label in model.classes}
-    likely = known_labels(check.classes, roles) - names  # as 1 next to 0, if predicted
-    if likely:
-        predicted = distinct_texts(
+    models = settings.columns.models
+    roles = settings.roles
+    class_names = {*check.classes, *roles.classes, settings.positive}
+    class_names |= {label for model in models if model.kind == "classes" for label in model.classes}
+    # as 1 next to 0, if predicted
+    likely_classes = known_labels(check.classes, roles) - class_names
+    if likely_classes:
+        predicted_texts = distinct_texts(
             label
             for model, votes in zip(models, check.grouped.votes, strict=True)
             if model.kind == "label"
             for label in votes
         )
-        names |= likely & predicted
-    if len(names) < 2:
-        names.add(f"not {settled.positive}")
-    declared = tuple(dict.fromkeys(roles.classes))
-    return (*declared, *sorted(names.difference(declared), key=natural_sort_key))
+        class_names |= likely_classes & predicted_texts
+    if len(class_names) < 2:
+        class_names.add(f"not {settings.positive}")
+    declared_classes = tuple(dict.fromkeys(roles.classes))
+    return (
+        *declared_classes,
+        *sorted(class_names.difference(declared_classes), key=natural_sort_key),
+    )
 
 
 def grouped_labels(
-    check: PatternCheck, settled: CountSettings, classes: tuple[str, ...]
+    check: PatternCheck, settings: CountSettings, classes: tuple[str, ...]
 ) -> Callable[[], dict[str | None, ClassPatterns]] | None:
     """Return the count of labels of more than two classes; None if a model has probabilities."""
     patterns = check.grouped
-    models = settled.columns.models
+    models = settings.columns.models
     if len(classes) < 3 or any(model.kind == "classes" for model in models):
         return None
-    evaluated, slices = check.evaluated_slices(settled)
-    predicted = {
+    evaluated_indices, slices = check.evaluated_slices(settings)
+    votes_by_model = {
         model.name: votes
         for model, votes in zip(models, patterns.votes, strict=True)
         if model.kind == "label"
     }
-    labels = [
-        encode_classes([column[i] for i in evaluated.tolist()], classes)
-        for column in (patterns.truth, *predicted.values())
+    class_indices = [
+        encode_classes([column[i] for i in evaluated_indices.tolist()], classes)
+        for column in (patterns.truth, *votes_by_model.values())
     ]
-    owners = select_owners(check.owners, evaluated)
-    rows = (patterns.n[evaluated], settled.unit, slices, owners)
-    return partial(label_patterns, [*predicted], classes, labels, *rows)
+    owners = select_owners(check.owners, evaluated_indices)
+    n = patterns.n[evaluated_indices]
+    models_and_classes = [*votes_by_model], classes
+    return partial(
+        label_patterns, *models_and_classes, class_indices, n, settings.unit, slices, owners
+    )
 
 
 def read_labels(
@@ -251,13 +261,13 @@ def read_labels(
 ) -> dict[str | None, ClassPatterns]:
     """Count labels, or most probable classes (first of ties), of all models: one more pass."""
     models = evaluated.settled.columns.models
-    places = [i for i, model in enumerate(models) if model.kind != "score"]
-    frames = evaluated.frames(labels=places, by=True, cluster=True)
-    keys = ["y", *(f"y{i}" for i in places)]
+    model_indices = [i for i, model in enumerate(models) if model.kind != "score"]
+    frames = evaluated.frames(labels=model_indices, by=True, cluster=True)
+    keys = ["y", *(f"y{i}" for i in model_indices)]
     table, n, owners, slices = _count_equal_rows(evaluated, keys, frames)
-    model_labels = (predicted_labels(models[i], table[f"y{i}"]) for i in places)
+    model_labels = (predicted_labels(models[i], table[f"y{i}"]) for i in model_indices)
     labels = [encode_classes(column, classes) for column in (table["y"].to_list(), *model_labels)]
-    names = [models[i].name for i in places]
+    names = [models[i].name for i in model_indices]
     return label_patterns(names, classes, labels, n, evaluated.settled.unit, slices, owners)
 
 
@@ -274,9 +284,9 @@ def read_class_scores(
     p = _probabilities(table, model, classes)
     truth = encode_classes(table["y"].to_list(), classes)
 
-    def count_scores(n: Counts) -> ClassScores:
+    def count_scores(slice_n: Counts) -> ClassScores:
         unit = evaluated.settled.unit
-        return ClassScores.from_probabilities(classes, truth, p, n, unit, owners=owners)
+        return ClassScores.from_probabilities(classes, truth, p, slice_n, unit, owners=owners)
 
     return {None: count_scores(n)} | {
         label: count_scores(_only(n, rows)) for label, rows in slices.items()
@@ -294,14 +304,17 @@ def _probabilities(table: nw.DataFrame[Any], model: ModelColumns, classes: Seque
 def _count_equal_rows(
     evaluated: EvaluatedRows, keys: Sequence[str], frames: Sequence[Frame]
 ) -> tuple[nw.DataFrame[Any], Counts, Owners | None, dict[str, Ints]]:
-    """Return the distinct rows, with counts, clusters or squared weights, and slices."""
+    """Return the rows with distinct keys, with counts, clusters or squared weights, and slices.
+
+    keys: columns of the frames, to which those of slices and clusters are added.
+    """
     columns = evaluated.settled.columns
-    keys = [*keys, *(f"b{j}" for j in range(len(columns.by)))]
-    keys += ["c"] if columns.cluster is not None else []
+    group_keys = [*keys, *(f"b{j}" for j in range(len(columns.by)))]
+    group_keys += ["c"] if columns.cluster is not None else []
     sums = [nw.col("w").sum()]
     if evaluated.settled.weighed:
         sums += sums_of_weights()
-    table = collect(concatenate_frames(frames).group_by(*keys).agg(*sums))
+    table = collect(concatenate_frames(frames).group_by(*group_keys).agg(*sums))
     owners: Owners | None = None
     if evaluated.settled.weighed:
         owners = np.column_stack([table["q"].to_numpy(), table["h"].to_numpy()])
@@ -320,8 +333,8 @@ def _only(n: Counts, rows: Ints) -> Counts:
 
 def encode_classes(values: Sequence[Any], classes: Sequence[str]) -> Ints:
     """Return the class index of each raw value."""
-    place = {label: k for k, label in enumerate(classes)}
-    index_of_value = {value: place[str(as_text(value))] for value in set(values)}
+    class_index = {label: k for k, label in enumerate(classes)}
+    index_of_value = {value: class_index[str(as_text(value))] for value in set(values)}
     return np.array([index_of_value[value] for value in values], np.int64)
 
 
@@ -357,10 +370,10 @@ def read_probability_rows(
     columns = evaluated.settled.columns
     has_ids = columns.id is not None
     model = columns.models[i]
-    picked = ["y", *(["w"] if columns.weight else []), *(["c"] if columns.cluster else [])]
-    picked += [*(["key"] if has_ids else []), *(f"p{k}" for k in range(len(model.columns)))]
+    column_names = ["y", *(["w"] if columns.weight else []), *(["c"] if columns.cluster else [])]
+    column_names += [*(["key"] if has_ids else []), *(f"p{k}" for k in range(len(model.columns)))]
     frames = evaluated.frames(shares=i, cluster=True, key=has_ids)
-    table = nw.concat([collect(frame.select(*picked)) for frame in frames])
+    table = nw.concat([collect(frame.select(*column_names)) for frame in frames])
     table = table.sort("key") if has_ids else table
     truth = encode_classes(table["y"].to_list(), classes)
     p = _probabilities(table, model, classes)

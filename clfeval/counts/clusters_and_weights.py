@@ -48,9 +48,9 @@ class ClusterCounts:
     @classmethod
     def _from_codes(cls, names: Sequence[str], code: Ints, place: Ints, n: Counts) -> ClusterCounts:
         """Build from entries (r,) of clusters by index among sorted names."""
-        first, n, _ = merge_equal_rows([code, place], n)
-        starts = np.searchsorted(code[first], np.arange(len(names)))
-        return cls(tuple(names), place[first], n, starts)
+        first_entries, n, _ = merge_equal_rows([code, place], n)
+        starts = np.searchsorted(code[first_entries], np.arange(len(names)))
+        return cls(tuple(names), place[first_entries], n, starts)
 
     def __len__(self) -> int:
         """Return the number of clusters."""
@@ -67,16 +67,16 @@ class ClusterCounts:
 
     def subtract(self, part: ClusterCounts, place: Ints) -> ClusterCounts:
         """Return the counts without those of a part, whose pattern i is place[i] here."""
-        width = 1 + max(int(places.max(initial=0)) for places in (self.place, place))
-        code = np.searchsorted(np.array(self.names, object), np.array(part.names, object))
-        part_keys = code[part._cluster_index] * width + place[part.place]
-        owner = self._cluster_index
+        key_width = 1 + max(int(places.max(initial=0)) for places in (self.place, place))
+        index_of_part = np.searchsorted(np.array(self.names, object), np.array(part.names, object))
+        part_keys = index_of_part[part._cluster_index] * key_width + place[part.place]
+        owners = self._cluster_index
         n = self.n.copy()
-        n[np.searchsorted(owner * width + self.place, part_keys)] -= part.n
+        n[np.searchsorted(owners * key_width + self.place, part_keys)] -= part.n
         has_rows = n != 0
-        remaining, code = np.unique(owner[has_rows], return_inverse=True)
+        remaining, new_owner = np.unique(owners[has_rows], return_inverse=True)
         names = tuple(self.names[i] for i in remaining.tolist())
-        starts = np.searchsorted(code, np.arange(len(remaining)))
+        starts = np.searchsorted(new_owner, np.arange(len(remaining)))
         return ClusterCounts(names, self.place[has_rows], n[has_rows], starts)
 
     def shared(self, second: ClusterCounts) -> tuple[Any, Any]:
@@ -120,21 +120,21 @@ class ClusterCounts:
         of indices, from `first` (t,) up to `last`, P and N those of all.
         """
         edges = np.unique(np.concatenate([first, last]))
-        low = np.searchsorted(edges, first)
-        high = np.searchsorted(edges, last)
+        low_edges = np.searchsorted(edges, first)
+        high_edges = np.searchsorted(edges, last)
         width = len(edges) + 1
-        # edges at or below each entry, by cluster and class
-        code = np.searchsorted(edges, self.place % m, side="right")
-        code = (2 * self._cluster_index + (self.place >= m)) * width + code
+        edges_below = np.searchsorted(edges, self.place % m, side="right")
+        # of each entry: cluster, then class, then the number of edges at or below it
+        code = (2 * self._cluster_index + (self.place >= m)) * width + edges_below
         bounds = np.append(self.starts, len(self.n))
         sums = np.zeros((len(first), 4, 4))
-        most = max(1, CELLS // (2 * width))  # clusters at a time
-        for start in range(0, len(self), most):
-            stop = min(start + most, len(self))
-            part = slice(bounds[start], bounds[stop])
-            codes = code[part] - 2 * start * width
-            rows = np.bincount(codes, self.n[part], 2 * (stop - start) * width)
-            totals = _totals_in_ranges(rows.reshape(-1, 2, width), low, high)
+        block_size = max(1, CELLS // (2 * width))  # in clusters
+        for start in range(0, len(self), block_size):
+            stop = min(start + block_size, len(self))
+            entries = slice(bounds[start], bounds[stop])
+            block_codes = code[entries] - 2 * start * width
+            rows = np.bincount(block_codes, self.n[entries], 2 * (stop - start) * width)
+            totals = _totals_in_ranges(rows.reshape(-1, 2, width), low_edges, high_edges)
             sums += np.einsum("cit,cjt->tij", totals, totals)
         return sums
 
@@ -146,8 +146,11 @@ class ClusterCounts:
 
     def pairs(self, first: Bools) -> float:
         """Return the number of pairs (first patterns, others) that use each cluster once."""
-        has, others = self.totals(np.array([first, ~first], np.float64)) > 0
-        return float((has & others).sum() + min((has & ~others).sum(), (others & ~has).sum()))
+        has_first, has_others = self.totals(np.array([first, ~first], np.float64)) > 0
+        return float(
+            (has_first & has_others).sum()
+            + min((has_first & ~has_others).sum(), (has_others & ~has_first).sum())
+        )
 
     def shares(self, hit_patterns: Bools, row_patterns: Bools) -> Floats:
         """Return k, n, and the sums of k², k n, n² of s shares, (5, s): see `share_design`."""
@@ -168,9 +171,12 @@ class ClusterCounts:
         """Yield the counts of the m patterns in resampled clusters, (b, m) each."""
         owner = self._cluster_index
         for block in resampled_counts(np.ones(len(self)), resamples=resamples, rng=rng):
-            for cluster_counts in np.array_split(block, max(1, len(block) * m // CELLS)):
+            for block_part in np.array_split(block, max(1, len(block) * m // CELLS)):
                 yield np.array(
-                    [np.bincount(self.place, times[owner] * self.n, m) for times in cluster_counts]
+                    [
+                        np.bincount(self.place, multiplicities[owner] * self.n, m)
+                        for multiplicities in block_part
+                    ]
                 )
 
     def split_into_folds(self, m: int, folds: int, rng: np.random.Generator) -> Counts:
@@ -198,11 +204,16 @@ class ClusterCounts:
         return sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _totals_in_ranges(rows: Counts, low: Ints, high: Ints) -> Counts:
-    """Return TP, FP, P and N of clusters in t ranges, (c, 4, t); rows (c, 2, e): by edge."""
-    below = rows.cumsum(axis=2)  # by edge, all at the last index
-    in_range = below[:, :, high] - below[:, :, low]
-    return np.concatenate([in_range, np.broadcast_to(below[:, :, -1:], in_range.shape)], axis=1)
+def _totals_in_ranges(rows: Counts, low_edges: Ints, high_edges: Ints) -> Counts:
+    """Return TP, FP, P and N of clusters in t ranges, (c, 4, t).
+
+    rows (c, 2, e): of each class by edge; low_edges, high_edges (t,): indices of edges.
+    """
+    rows_below = rows.cumsum(axis=2)  # by edge, all at the last index
+    in_range = rows_below[:, :, high_edges] - rows_below[:, :, low_edges]
+    return np.concatenate(
+        [in_range, np.broadcast_to(rows_below[:, :, -1:], in_range.shape)], axis=1
+    )
 
 
 T = TypeVar("T")
@@ -248,8 +259,10 @@ class RowWeights:
         """Sums of squared weights, (m,), from effective numbers of rows rounded to 9 digits."""
         squared = self.n**2
         rows = np.divide(squared, self.raw, out=np.ones(len(squared)), where=self.raw > 0)
-        power = 10.0 ** np.floor(np.log10(rows))
-        return np.where(self.raw > 0, squared / (np.round(rows / power, _DIGITS - 1) * power), 0.0)
+        power_of_ten = 10.0 ** np.floor(np.log10(rows))
+        return np.where(
+            self.raw > 0, squared / (np.round(rows / power_of_ten, _DIGITS - 1) * power_of_ten), 0.0
+        )
 
     @property
     def size(self) -> float:
@@ -292,7 +305,8 @@ class RowWeights:
 
     def products(self, weights: Floats) -> Floats:
         """Return sums over rows of products of two weighted influence values: (w, m): (w, w)."""
-        return self.moments(weights)[0]
+        products, _ = self.moments(weights)
+        return products
 
     def moments(self, weights: Floats | Influence) -> tuple[Floats, Floats]:
         """Return the products, and the kurtosis of the terms of each total, (w,).
@@ -309,7 +323,7 @@ class RowWeights:
             np.split(terms, 2) for terms in (self.n, rows * row_weights**2, rows * row_weights**4)
         )
         products, second, _ = power_sums(weights, n, second_weights)
-        fourth = power_sums(weights, n, fourth_weights)[2]
+        _, _, fourth = power_sums(weights, n, fourth_weights)
         return products, divide(rows.sum() * fourth, second**2)
 
     def equal_rows(self) -> tuple[Floats, Floats]:
@@ -327,8 +341,8 @@ class RowWeights:
         """
         _, rows = self.equal_rows()
         row_counts = np.where(self.n > 0, np.maximum(np.round(rows), 1), 0)
-        dealt = split_into_folds(row_counts.astype(np.int64), folds, rng)
-        return np.asarray(dealt * np.nan_to_num(divide(self.n, row_counts)))[:, :m]
+        fold_counts = split_into_folds(row_counts.astype(np.int64), folds, rng)
+        return np.asarray(fold_counts * np.nan_to_num(divide(self.n, row_counts)))[:, :m]
 
     def pairs(self, first: Bools) -> float:
         """Return the effective number of pairs of a row of the first patterns and another row."""
@@ -398,26 +412,26 @@ def merge_equal_rows(
 
     Rows are equal where all keys (r,) are, and sorted by these; n (r,): their numbers or weight.
     """
-    keep = np.arange(len(n))
+    entry_indices = np.arange(len(n))
     if not (n > 0).all():
-        keep = np.flatnonzero(n > 0)
-        keys = [key[keep] for key in keys]
-        n = n[keep]
-        owners = select_owners(owners, keep)
+        entry_indices = np.flatnonzero(n > 0)
+        keys = [key[entry_indices] for key in keys]
+        n = n[entry_indices]
+        owners = select_owners(owners, entry_indices)
     order = np.lexsort(keys[::-1])
-    new = np.zeros(len(order), bool)
-    new[:1] = True
+    is_new = np.zeros(len(order), bool)
+    is_new[:1] = True
     for key in keys:
-        ordered = key[order]
-        new[1:] |= ordered[1:] != ordered[:-1]
-    starts = np.flatnonzero(new)
-    total = np.add.reduceat(n[order], starts) if len(order) else n
+        ordered_key = key[order]
+        is_new[1:] |= ordered_key[1:] != ordered_key[:-1]
+    starts = np.flatnonzero(is_new)
+    totals = np.add.reduceat(n[order], starts) if len(order) else n
     clusters = None
     if owners is not None:
-        place = np.empty(len(order), np.int64)
-        place[order] = np.cumsum(new) - 1
-        clusters = clusters_or_weights(owners, place, n, len(starts))
-    return keep[order[starts]], total, clusters
+        row_index = np.empty(len(order), np.int64)
+        row_index[order] = np.cumsum(is_new) - 1
+        clusters = clusters_or_weights(owners, row_index, n, len(starts))
+    return entry_indices[order[starts]], totals, clusters
 
 
 class Statistic(Protocol):
@@ -470,12 +484,12 @@ def subtract_part(statistic: T, part: T, *names: str) -> T:
     ]
     _, pattern = np.unique(np.concatenate(columns), axis=0, return_inverse=True)
     pattern, part_pattern = np.split(pattern.ravel(), [len(minuend.n)])
-    place_of_pattern = np.empty(len(pattern), np.int64)
-    place_of_pattern[pattern] = np.arange(len(pattern))
-    place = place_of_pattern[part_pattern]
+    index_of_pattern = np.empty(len(pattern), np.int64)
+    index_of_pattern[pattern] = np.arange(len(pattern))
+    part_indices = index_of_pattern[part_pattern]
     n = minuend.n.copy()
-    n[place] -= subtrahend.n
-    owners = subtract_owners(minuend.clusters, subtrahend.clusters, place)
+    n[part_indices] -= subtrahend.n
+    owners = subtract_owners(minuend.clusters, subtrahend.clusters, part_indices)
     return cast("T", replace(minuend, n=n, clusters=owners))
 
 
@@ -484,10 +498,10 @@ def subtract_owners(owners: Owned | None, part: Owned | None, place: Ints) -> Ow
     return None if owners is None or part is None else cast("Any", owners).subtract(part, place)
 
 
-def select_owners(owners: Owners | None, places: Ints) -> Owners | None:
+def select_owners(owners: Owners | None, indices: Ints) -> Owners | None:
     """Return the owners of some entries."""
     if owners is None:
         return None
     return (
-        owners[places] if isinstance(owners, np.ndarray) else [owners[i] for i in places.tolist()]
+        owners[indices] if isinstance(owners, np.ndarray) else [owners[i] for i in indices.tolist()]
     )

@@ -53,9 +53,9 @@ def slice_label(by: tuple[str, ...], values: Iterable[Any]) -> str:
 def facet_of(label: str, facets: Facets) -> tuple[str, ...]:
     """Return the columns of a slice's name; if several match, the longest list."""
 
-    def matches(first: str, *further: str) -> bool:
-        in_label = (f", {name}=" in label for name in further)
-        return label.startswith(f"{first}=") and all(in_label)
+    def matches(first_column: str, *other_columns: str) -> bool:
+        in_label = (f", {name}=" in label for name in other_columns)
+        return label.startswith(f"{first_column}=") and all(in_label)
 
     return max((columns for columns in facets if matches(*columns)), key=len, default=())
 
@@ -68,7 +68,7 @@ _BIN = re.compile(rf"under {_NUMBER}|({_NUMBER}) (?:to <{_NUMBER}|or more)")
 def slice_sort_key(label: str) -> tuple[tuple[int, float, tuple[Any, ...]], ...]:
     """Return the key that sorts the slices of a facet: bins by their numbers, others naturally."""
     parts = (part.partition("=") for part in label.split(", "))
-    return tuple(_value_sort_key(value if equals else name) for name, equals, value in parts)
+    return tuple(_value_sort_key(value if separator else name) for name, separator, value in parts)
 
 
 def _value_sort_key(value: str) -> tuple[int, float, tuple[Any, ...]]:
@@ -88,14 +88,14 @@ def is_binned(label: str) -> bool:
 def slice_rows(facets: Facets, columns: Mapping[str, Sequence[Any]]) -> dict[str, Ints]:
     """Return row indices of each slice, ascending; columns: the values of each row."""
 
-    def of_each() -> Iterator[tuple[list[str], Ints]]:
+    def labels_and_codes() -> Iterator[tuple[list[str], Ints]]:
         for names in facets:
             combined = list(zip(*(columns[name] for name in names), strict=True))
-            number = {values: i for i, values in enumerate(dict.fromkeys(combined))}
-            code = np.fromiter(map(number.__getitem__, combined), np.int64, len(combined))
-            yield [slice_label(names, values) for values in number], code
+            code_of_values = {values: i for i, values in enumerate(dict.fromkeys(combined))}
+            code = np.fromiter(map(code_of_values.__getitem__, combined), np.int64, len(combined))
+            yield [slice_label(names, values) for values in code_of_values], code
 
-    return _rows_by_label(of_each())
+    return _rows_by_label(labels_and_codes())
 
 
 def slice_rows_of_tables(
@@ -103,39 +103,46 @@ def slice_rows_of_tables(
 ) -> dict[str, Ints]:
     """Return row indices of each slice of concatenated tables; by: the columns b0, b1, ..."""
 
-    def of_each() -> Iterator[tuple[list[str], Ints]]:
+    def labels_and_codes() -> Iterator[tuple[list[str], Ints]]:
         for facet in facets:
             labels, codes = list[str](), [np.empty(0, np.int64)]
             names = [f"b{by.index(name)}" for name in facet]
             for table in tables:
-                head = nw.col("i").min().over(*names)  # the first equal row
-                heads = table.select(*names).with_row_index("i").select(head)["i"].to_numpy()
-                first, code = np.unique(heads, return_inverse=True)
+                first_equal = nw.col("i").min().over(*names)  # the first equal row
+                first_equal_rows = (
+                    table.select(*names).with_row_index("i").select(first_equal)["i"].to_numpy()
+                )
+                distinct_indices, code = np.unique(first_equal_rows, return_inverse=True)
                 codes.append(code + len(labels))
-                labels += [slice_label(facet, row) for row in table.select(*names)[first].rows()]
+                labels += [
+                    slice_label(facet, row) for row in table.select(*names)[distinct_indices].rows()
+                ]
             yield labels, np.concatenate(codes)
 
-    return _rows_by_label(of_each())
+    return _rows_by_label(labels_and_codes())
 
 
-def _rows_by_label(facets: Iterable[tuple[list[str], Ints]]) -> dict[str, Ints]:
-    """Return row indices of each label, in natural order; DataError for a label of two columns."""
+def _rows_by_label(labels_and_codes: Iterable[tuple[list[str], Ints]]) -> dict[str, Ints]:
+    """Return row indices of each label, in natural order; DataError for a label of two columns.
+
+    labels_and_codes: of each facet its labels, and the index of each row's label.
+    """
     rows_by_label: dict[str, Ints] = {}
-    for labels, code in facets:
+    for labels, code in labels_and_codes:
         ordered = sorted({*labels}, key=slice_sort_key)
         rank = {label: i for i, label in enumerate(ordered)}
-        kind = np.uint16 if len(ordered) < 2**16 else np.int64  # 16 bits are sorted faster
-        rows = np.array([rank[label] for label in labels], kind)[code]
-        order = np.argsort(rows, kind="stable")
-        bounds = np.searchsorted(rows[order], np.arange(len(ordered) + 1)).tolist()
-        parts = [order[start:end] for start, end in pairwise(bounds)]
-        if twice := [label for label in ordered if label in rows_by_label]:
+        rank_type = np.uint16 if len(ordered) < 2**16 else np.int64  # 16 bits are sorted faster
+        rank_of_rows = np.array([rank[label] for label in labels], rank_type)[code]
+        order = np.argsort(rank_of_rows, kind="stable")
+        bounds = np.searchsorted(rank_of_rows[order], np.arange(len(ordered) + 1)).tolist()
+        row_indices = [order[start:end] for start, end in pairwise(bounds)]
+        if repeated_labels := [label for label in ordered if label in rows_by_label]:
             raise DataError.new(
-                f"slices of different columns have the name '{twice[0]}'",
+                f"slices of different columns have the name '{repeated_labels[0]}'",
                 "same-slice",
                 hint=f"run once for each {OPTION}--by{END} column",
             )
-        rows_by_label |= dict(zip(ordered, parts, strict=True))
+        rows_by_label |= dict(zip(ordered, row_indices, strict=True))
     return rows_by_label
 
 
@@ -177,18 +184,20 @@ class EvaluatedRows:
         gathers rows has one frame for all files. `key` names the observation: its id, or its row
         (header is row 1). `target` leaves out the other class.
         """
-        settled = self.settled
-        columns = settled.columns
-        picked = {"w": nw.lit(1.0)}
+        settings = self.settled
+        columns = settings.columns
+        expressions = {"w": nw.lit(1.0)}
         if columns.weight is not None:
-            picked["w"] = patterns.in_units(nw.col(columns.weight), settled.weight_unit)
+            expressions["w"] = patterns.in_units(nw.col(columns.weight), settings.weight_unit)
         if labels or shares is not None:
-            picked["y"] = nw.col(columns.truth)
+            expressions["y"] = nw.col(columns.truth)
         if key:
-            picked["key"] = nw.col(KEY).cast(nw.String)
+            expressions["key"] = nw.col(KEY).cast(nw.String)
         if cluster and columns.cluster is not None:
-            picked["c"] = nw.col(columns.cluster)
-        files = settled.layout.rows(settled.files, columns, self.mode, "key" if key else "nothing")
+            expressions["c"] = nw.col(columns.cluster)
+        files = settings.layout.rows(
+            settings.files, columns, self.mode, "key" if key else "nothing"
+        )
         frames = []
         score_models = [columns.models[i] for i in (*scores, *([] if shares is None else [shares]))]
         for file_rows in files:
@@ -199,9 +208,11 @@ class EvaluatedRows:
             truth = _one_of(frame, columns.truth, self.positive_values)
             if by and columns.by:
                 types = frame.collect_schema()
-                picked |= {f"b{j}": slice_column(name, types) for j, name in enumerate(columns.by)}
+                expressions |= {
+                    f"b{j}": slice_column(name, types) for j, name in enumerate(columns.by)
+                }
             predictions = self._predictions(frame, votes, scores, labels, shares)
-            frames.append(frame.select(t=truth, **picked, **predictions))
+            frames.append(frame.select(t=truth, **expressions, **predictions))
         return frames
 
     def _predictions(
@@ -213,33 +224,33 @@ class EvaluatedRows:
         shares: int | None,
     ) -> dict[str, nw.Expr]:
         """Return the votes, scores, labels and probabilities of the models in a frame."""
-        settled = self.settled
+        settings = self.settled
         types = frame.collect_schema()
         predictions = dict[str, nw.Expr]()
-        for i, model in enumerate(settled.columns.models if votes else ()):
+        for i, model in enumerate(settings.columns.models if votes else ()):
             if model.kind == "label":
                 predictions[f"v{i}"] = _one_of(frame, model.columns[0], self.vote_values[i])
             else:
-                predictions[f"v{i}"] = predicts_positive(model, settled, types)
+                predictions[f"v{i}"] = predicts_positive(model, settings, types)
         for i in scores:
-            predictions[f"s{i}"] = score_column(settled.columns.models[i], settled.positive)
+            predictions[f"s{i}"] = score_column(settings.columns.models[i], settings.positive)
         for i in labels:
-            model = settled.columns.models[i]
+            model = settings.columns.models[i]
             predictions[f"y{i}"] = (
                 nw.col(model.columns[0]) if model.kind == "label" else most_probable_class(model)
             )
         if shares is not None:
-            class_scores = score_columns(settled.columns.models[shares])
+            class_scores = score_columns(settings.columns.models[shares])
             predictions |= {f"p{k}": score for k, score in enumerate(class_scores)}
         return predictions
 
     def runs_of_rows(self) -> tuple[int, list[int]]:
         """Return the numbers of ids, and of rows by run; DataError if truth differs by run."""
         rows = collect(concatenate_frames(self.frames(key=True, by=True)).select("key", "b0", "t"))
-        truths = rows.group_by("key").agg(nw.col("t").n_unique()).filter(nw.col("t") > 1)
-        if len(truths):
-            message = f"'{truths['key'].min()}' has a different truth in another run"
-            message += f", as have {len(truths):,} ids in all" if len(truths) > 1 else ""
+        conflicts = rows.group_by("key").agg(nw.col("t").n_unique()).filter(nw.col("t") > 1)
+        if len(conflicts):
+            message = f"'{conflicts['key'].min()}' has a different truth in another run"
+            message += f", as have {len(conflicts):,} ids in all" if len(conflicts) > 1 else ""
             hint = "all rows of an id must have the same truth"
             column = self.settled.columns.id
             name = self.settled.name
@@ -248,16 +259,16 @@ class EvaluatedRows:
 
     def likely_cluster(self) -> str | None:
         """Return an unused column that is named like clusters and has repeated values, or None."""
-        settled = self.settled
-        columns = settled.columns
-        used = {columns.id, columns.naming, columns.answer, *columns.constants}
-        used |= {name for model in columns.models for name in model.columns}
-        unused = [name for name in settled.profiles if name not in used]
-        name = find_column(unused, ColumnNames.CLUSTER)
-        rows_each = len(columns.models) if settled.layout.models else 1  # rows of an observation
+        settings = self.settled
+        columns = settings.columns
+        used_columns = {columns.id, columns.naming, columns.answer, *columns.constants}
+        used_columns |= {name for model in columns.models for name in model.columns}
+        unused_columns = [name for name in settings.profiles if name not in used_columns]
+        name = find_column(unused_columns, ColumnNames.CLUSTER)
+        rows_each = len(columns.models) if settings.layout.models else 1  # rows of an observation
         observations = min(self.rows, SAMPLE_ROWS // rows_each)
         is_repeated = (
-            name is not None and len(settled.profiles[name].texts) < _DISTINCT * observations
+            name is not None and len(settings.profiles[name].texts) < _DISTINCT * observations
         )
         return name if is_repeated else None
 
@@ -267,7 +278,7 @@ class EvaluatedRows:
         conditions = [nw.col(columns.weight) != 0] if columns.weight is not None else []
         if not self.complete:  # if complete, further columns need not be read
             schema = frame.collect_schema()
-            labels = [m.columns[0] for m in columns.models if m.kind == "label"]
+            labels = [model.columns[0] for model in columns.models if model.kind == "label"]
             for name in (columns.truth, *labels):
                 conditions.append(~nw.col(name).is_null())
                 conditions += [~nw.col(name).is_nan()] if schema[name].is_float() else []
@@ -282,15 +293,16 @@ class EvaluatedRows:
 def _one_of(frame: Frame, column: str, values: tuple[Any, ...]) -> nw.Expr:
     """True where a column holds one of the values; values are compared with the column's type."""
     if len({isinstance(value, str) for value in values}) > 1:
-        text = frame.collect_schema()[column] == nw.String
-        values = tuple(value for value in values if isinstance(value, str) == text)
+        is_text = frame.collect_schema()[column] == nw.String
+        values = tuple(value for value in values if isinstance(value, str) == is_text)
     return nw.col(column).is_in(list(values)) if values else nw.col(column).is_null()
 
 
 def cluster_numbers(tables: Sequence[nw.DataFrame[Any]]) -> Ints:
     """Return the cluster of each row of some tables, column c, numbered from 0."""
     texts = [as_text(value) for table in tables for value in table["c"].to_list()]
-    return np.asarray(np.unique(np.array(texts, object), return_inverse=True)[1])
+    _, numbers = np.unique(np.array(texts, object), return_inverse=True)
+    return np.asarray(numbers)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -321,29 +333,33 @@ class JointCounts(patterns.WeightedCounts):
         unit: float = 1,
     ) -> JointCounts:
         """Merge equal rows, and sort them."""
-        places = patterns.order_by_name(models)
-        keys: list[Any] = [truth, *(votes[:, i] for i in places)]
+        model_order = patterns.order_by_name(models)
+        keys: list[Any] = [truth, *(votes[:, i] for i in model_order)]
         if scores is not None:  # NaN fills whole columns, which do not distinguish rows
-            keys += [scores[:, i] for i in places if not np.isnan(scores[:, i]).all()]
-        first, merged, _ = merge_equal_rows(keys, n)
-        scores = None if scores is None else scores[first]
-        return cls(models, truth[first], votes[first], scores, merged, unit)
+            keys += [scores[:, i] for i in model_order if not np.isnan(scores[:, i]).all()]
+        first_indices, counts, _ = merge_equal_rows(keys, n)
+        scores = None if scores is None else scores[first_indices]
+        return cls(models, truth[first_indices], votes[first_indices], scores, counts, unit)
 
     def __add__(self, other: JointCounts) -> JointCounts:
         """Add the counts of other rows of the same models."""
         if self.models != other.models or (self.scores is None) != (other.scores is None):
             raise ValueError(f"different models: {self.models} and {other.models}")
         truth, votes, n = patterns.stack_arrays(self, other, "truth", "votes", "n")
-        scores = None if self.scores is None else patterns.stack_arrays(self, other, "scores")[0]
+        scores: Floats | None = None
+        if self.scores is not None:
+            (scores,) = patterns.stack_arrays(self, other, "scores")
         unit = patterns.common_unit(self, other)
         return JointCounts.from_rows(self.models, truth, votes, scores, n, unit)
 
     def digest(self) -> str:
         """Return the sha256 of the counts, independent of the order of rows and columns."""
-        places = patterns.order_by_name(self.models)
-        hasher = sha256(repr([self.models[i] for i in places]).encode("utf-8", "surrogatepass"))
+        model_order = patterns.order_by_name(self.models)
+        hasher = sha256(
+            repr([self.models[i] for i in model_order]).encode("utf-8", "surrogatepass")
+        )
         hasher.update(np.packbits(self.truth).tobytes())
-        for i in places:
+        for i in model_order:
             hasher.update(np.packbits(self.votes[:, i]).tobytes())
             if self.scores is not None:
                 hasher.update(self.scores[:, i].astype("<f8").tobytes())
@@ -355,12 +371,16 @@ class JointCounts(patterns.WeightedCounts):
 def joint_counts(evaluated: EvaluatedRows) -> JointCounts:
     """Count the distinct rows of the whole table, with scores of all models: one more pass."""
     models = tuple(model.name for model in evaluated.settled.columns.models)
-    scored = [
+    scored_indices = [
         i for i, model in enumerate(evaluated.settled.columns.models) if model.kind != "label"
     ]
-    places = patterns.order_by_name(models)
-    keys = ["t", *(f"v{i}" for i in places), *(f"s{i}" for i in places if i in scored)]
-    rows = concatenate_frames(evaluated.frames(votes=True, scores=scored))
+    model_order = patterns.order_by_name(models)
+    keys = [
+        "t",
+        *(f"v{i}" for i in model_order),
+        *(f"s{i}" for i in model_order if i in scored_indices),
+    ]
+    rows = concatenate_frames(evaluated.frames(votes=True, scores=scored_indices))
     table = collect(rows.group_by(*keys).agg(nw.col("w").sum()).sort(*keys))
     m = len(table)
     k = len(models)
@@ -369,7 +389,7 @@ def joint_counts(evaluated: EvaluatedRows) -> JointCounts:
     scores = np.full((m, k), np.nan, order="F")
     for i in range(k):
         votes[:, i] = table[f"v{i}"].to_numpy()
-    for i in scored:
+    for i in scored_indices:
         scores[:, i] = table[f"s{i}"].to_numpy()
     truth = table["t"].to_numpy().astype(bool)
     n = table["w"].to_numpy().astype(np.int64)
@@ -390,49 +410,49 @@ def list_exclusive(
     `all`) or some other (rule `any`) detects it. Order: model, kind, then the order of the table
     (of the ids, for a long table).
     """
-    settled = evaluated.settled
-    key = "row" if settled.columns.id is None else "id"
-    models = [model.name for model in settled.columns.models]
+    settings = evaluated.settled
+    key_name = "row" if settings.columns.id is None else "id"
+    models = [model.name for model in settings.columns.models]
     members = patterns.group_members(models, groups)
-    rows_of = {(model, kind): list[dict[str, Any]]() for model in members for kind in kinds}
-    for name, keys, hits in _hits_by_file(evaluated, target, members):
+    rows_of_lists = {(model, kind): list[dict[str, Any]]() for model in members for kind in kinds}
+    for file_name, row_keys, detections in _hits_by_file(evaluated, target, members):
         for kind in kinds:
-            exclusive = _exclusive_rows(hits, kind, rule)
+            is_exclusive = _exclusive_rows(detections, kind, rule)
             for j, model in enumerate(members):
-                rows_of[model, kind] += [
+                rows_of_lists[model, kind] += [
                     {
                         "model": model,
                         "list": kind,
-                        "file": name,
-                        key: int(value) if key == "row" else as_text(value) or "",
+                        "file": file_name,
+                        key_name: int(value) if key_name == "row" else as_text(value) or "",
                     }
-                    for value in keys[exclusive[:, j]].tolist()
+                    for value in row_keys[is_exclusive[:, j]].tolist()
                 ]
-    if settled.layout.gathers:  # a long table has no order of its observations
-        for rows in rows_of.values():
+    if settings.layout.gathers:  # a long table has no order of its observations
+        for rows in rows_of_lists.values():
             rows.sort(key=lambda row: natural_sort_key(row["id"]))
-    return list(chain.from_iterable(rows_of.values()))
+    return list(chain.from_iterable(rows_of_lists.values()))
 
 
 def _hits_by_file(
     evaluated: EvaluatedRows, target: Target, members: Mapping[str, Sequence[int]]
 ) -> Iterator[tuple[str, Any, Bools]]:
     """Yield, of each file, its name, the keys of its target rows, and who detects them (m, k)."""
-    settled = evaluated.settled
-    columns = [f"v{i}" for i in range(len(settled.columns.models))]
+    settings = evaluated.settled
+    columns = [f"v{i}" for i in range(len(settings.columns.models))]
     frames = evaluated.frames(votes=True, key=True, target=target)
-    for file, frame in zip(settled.files, frames, strict=not settled.layout.gathers):
+    for file, frame in zip(settings.files, frames, strict=not settings.layout.gathers):
         table = collect(frame)
         votes = np.column_stack([table[name].to_numpy() for name in columns])
-        hits = patterns.merge_member_votes(votes == (target == "positive"), members)
-        yield file.display_name, table["key"].to_numpy(), hits
+        detections = patterns.merge_member_votes(votes == (target == "positive"), members)
+        yield file.display_name, table["key"].to_numpy(), detections
 
 
-def _exclusive_rows(hits: Bools, kind: str, rule: str) -> Bools:
+def _exclusive_rows(detections: Bools, kind: str, rule: str) -> Bools:
     """Return which rows (m, k) only a model detects, or misses while all or any others do not."""
-    finders = hits.sum(axis=1)
+    detector_counts = detections.sum(axis=1)
     if kind != "missed":
-        return np.asarray(hits & (finders == 1)[:, None])
-    n_others = hits.shape[1] - 1
-    detected = finders == n_others if rule == "all" else finders > 0
-    return np.asarray(~hits & (detected & (n_others > 0))[:, None])
+        return np.asarray(detections & (detector_counts == 1)[:, None])
+    n_others = detections.shape[1] - 1
+    is_detected = detector_counts == n_others if rule == "all" else detector_counts > 0
+    return np.asarray(~detections & (is_detected & (n_others > 0))[:, None])

@@ -21,10 +21,10 @@ from clfeval.tables.layouts.counts_schema import SCHEMA
 
 def as_counts_file(result: Document) -> bytes:
     """Return the bytes of the counts file of a result of `count`."""
-    counts = result.extras
-    description = counts["about"]
-    keys = [name for name in counts["table"].columns if name not in read_files.SUMMED]
-    table = counts["table"].sort(keys)
+    extras = result.extras
+    description = extras["about"]
+    keys = [name for name in extras["table"].columns if name not in read_files.SUMMED]
+    table = extras["table"].sort(keys)
     description = {**description, "digest": read_files.file_digest(table, description)}
     content = BytesIO()
     table.write_parquet(content, metadata={METADATA: json.dumps(description, sort_keys=True)})
@@ -42,10 +42,10 @@ def count_table(counts: PredictionCounts) -> tuple[pl.DataFrame, Mapping[str, An
     if counts.stored is not None:
         return counts.stored.table, counts.stored.description
     refuse_fractions(counts)
-    slice_names = [f"b{position}" for position in range(len(counts.evaluated.settled.columns.by))]
+    slice_names = [f"b{j}" for j in range(len(counts.evaluated.settled.columns.by))]
     frames = [_pattern_frame(counts, slice_names)]
-    scored = [place for place, model in enumerate(counts.models) if model.kind != "label"]
-    frames += [score_frame(counts.score_source, place, slice_names) for place in scored]
+    scored_indices = [i for i, model in enumerate(counts.models) if model.kind != "label"]
+    frames += [score_frame(counts.score_source, i, slice_names) for i in scored_indices]
     table = pl.concat(frames)
     description = _describe(counts)
     table = table.sort([name for name in table.columns if name not in ("n", "lo", "hi")])
@@ -85,14 +85,14 @@ def _describe(counts: PredictionCounts) -> dict[str, Any]:
 
 def _pattern_frame(counts: PredictionCounts, by: Sequence[str]) -> pl.DataFrame:
     """Return a row for each combination of slice values, truth and predicted labels."""
-    votes = [f"v{place}" for place in range(len(counts.models))]
+    vote_columns = [f"v{i}" for i in range(len(counts.models))]
     if by:  # one more pass: slices by several columns do not tell which rows they share
         rows = concatenate_frames(counts.evaluated.frames(votes=True, by=True))
-        table = collect(rows.group_by("t", *votes, *by).agg(nw.col("w").sum()))
+        table = collect(rows.group_by("t", *vote_columns, *by).agg(nw.col("w").sum()))
     else:
         patterns = counts.patterns
-        columns = dict(zip(votes, patterns.votes.T, strict=True))
+        columns = dict(zip(vote_columns, patterns.votes.T, strict=True))
         table = nw.from_native(pl.DataFrame({"t": patterns.truth, "w": patterns.n, **columns}))
-    bits = np.column_stack([table[name].to_numpy().astype(bool) for name in votes])
-    texts = ["".join("01"[bit] for bit in row) for row in bits.tolist()]
-    return counts_frame(read_files.PATTERNS, table, by, {}, {"pattern": texts})
+    bits = np.column_stack([table[name].to_numpy().astype(bool) for name in vote_columns])
+    bit_strings = ["".join("01"[bit] for bit in row) for row in bits.tolist()]
+    return counts_frame(read_files.PATTERNS, table, by, {}, {"pattern": bit_strings})

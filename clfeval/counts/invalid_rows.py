@@ -93,7 +93,10 @@ Looks = Iterable[tuple["pl.LazyFrame", Iterable[Check]]]
 
 
 def raise_found_problems(
-    files: Sequence[TableFile], looks: Looks, hints: Mapping[str, str], declared: Sequence[str] = ()
+    files: Sequence[TableFile],
+    frame_checks: Looks,
+    hints: Mapping[str, str],
+    declared: Sequence[str] = (),
 ) -> None:
     """Run the checks over numbered rows, in a second pass, and raise all problems.
 
@@ -101,7 +104,7 @@ def raise_found_problems(
     """
     problems = list[Problem]()
     totals = Counter[str]()
-    for frame, checks in looks:
+    for frame, checks in frame_checks:
         problems_of_frame, counts = run_checks(frame, checks)
         problems += problems_of_frame
         totals += counts
@@ -110,8 +113,8 @@ def raise_found_problems(
     if all(problem.row is None for problem in problems):  # of some rows of Spark
         problems = list(dict.fromkeys(problems))
         totals = Counter()
-    order = [file.name for file in files]
-    problems.sort(key=lambda problem: (order.index(str(problem.file)), problem.row or 0))
+    file_names = [file.name for file in files]
+    problems.sort(key=lambda problem: (file_names.index(str(problem.file)), problem.row or 0))
     fixes: dict[str, Any] = {}
     marks = _missing_marks(problems)
     if declared and {*totals} == {"unknown-label"}:
@@ -135,11 +138,14 @@ def _missing_marks(problems: Iterable[Problem]) -> tuple[str, ...]:
 def _row_hint(problem: Problem, hints: Mapping[str, str]) -> str | None:
     """Return the hint of the first problem, with its value filled in."""
     value = _quoted_value(problem)
-    comma = "decimal-comma" in hints and re.fullmatch(r"-?\d+,\d+", value)
-    words = {name: format_option(f"--{name.replace('_', '-')}", value) for name in _OPTIONS}
-    words |= {"value": value, "point": value.replace(",", ".")}
-    words["cluster"] = format_option("--cluster", str(problem.column))
-    return hints.get("decimal-comma" if comma else problem.code, "").format(**words) or None
+    is_decimal_comma = "decimal-comma" in hints and re.fullmatch(r"-?\d+,\d+", value)
+    replacements = {name: format_option(f"--{name.replace('_', '-')}", value) for name in _OPTIONS}
+    replacements |= {"value": value, "point": value.replace(",", ".")}
+    replacements["cluster"] = format_option("--cluster", str(problem.column))
+    return (
+        hints.get("decimal-comma" if is_decimal_comma else problem.code, "").format(**replacements)
+        or None
+    )
 
 
 def _quoted_value(problem: Problem) -> str:
@@ -149,40 +155,48 @@ def _quoted_value(problem: Problem) -> str:
 
 
 def refuse_invalid_rows(
-    settled: CountSettings,
+    settings: CountSettings,
     classes: Iterable[str],
     unknown: Mapping[str, Collection[str]],
     *,
     has_conflicts: bool = False,
     weights: bool = False,
-    lost: bool = False,
+    lacks_clusters: bool = False,
 ) -> None:
-    """Raise DataError with the invalid rows of all files, if any; lost: clusters are missing."""
+    """Raise DataError with the invalid rows of all files, if any.
+
+    has_conflicts, weights, lacks_clusters: rows of an id contradict each other, weights are
+    invalid, clusters are missing.
+    """
     classes = [*classes]
-    labels = sorted(known_labels(classes, settled.roles), key=natural_sort_key)
-    suspicion = Suspicion(labels, unknown, settled.roles.missing == "error", has_conflicts, weights)
-    if not settled.numbers_rows:
-        file = settled.files[0]
-        first_rows = numbered_rows(file, settled.columns.null_values, first=True)
-        looks = settled.layout.checks(settled.columns, suspicion, [first_rows])
-        raise_found_problems(settled.files, looks, ROW_HINTS)
+    labels = sorted(known_labels(classes, settings.roles), key=natural_sort_key)
+    suspicion = Suspicion(
+        labels, unknown, settings.roles.missing == "error", has_conflicts, weights
+    )
+    if not settings.numbers_rows:
+        file = settings.files[0]
+        first_rows = numbered_rows(file, settings.columns.null_values, first=True)
+        frame_checks = settings.layout.checks(settings.columns, suspicion, [first_rows])
+        raise_found_problems(settings.files, frame_checks, ROW_HINTS)
         raise unknown_rows_error(file.name)
-    refuse_mixed_predictions(settled, labels)
-    refuse_multilabel_cells(settled, classes, unknown.values())
-    refuse_disjoint_labels(settled, labels, unknown)
-    parts = [numbered_rows(file, settled.columns.null_values) for file in settled.files]
-    hints = ROW_HINTS | ({"missing-value": "every row needs a cluster"} if lost else {})
-    looks = settled.layout.checks(settled.columns, suspicion, parts)
-    raise_found_problems(settled.files, looks, hints, declared=declarable_labels(settled, unknown))
+    refuse_mixed_predictions(settings, labels)
+    refuse_multilabel_cells(settings, classes, unknown.values())
+    refuse_disjoint_labels(settings, labels, unknown)
+    frames = [numbered_rows(file, settings.columns.null_values) for file in settings.files]
+    hints = ROW_HINTS | ({"missing-value": "every row needs a cluster"} if lacks_clusters else {})
+    frame_checks = settings.layout.checks(settings.columns, suspicion, frames)
+    raise_found_problems(
+        settings.files, frame_checks, hints, declared=declarable_labels(settings, unknown)
+    )
 
 
-def refuse_rows_without_run(settled: CountSettings) -> None:
+def refuse_rows_without_run(settings: CountSettings) -> None:
     """Raise for the rows without a run."""
     hints = {"missing-value": "every row needs a run"}
-    for file in settled.files:
-        frame = numbered_rows(file, settled.columns.null_values)
+    for file in settings.files:
+        frame = numbered_rows(file, settings.columns.null_values)
         raise_found_problems(
-            [file], [(frame, [missing_cell(str(settled.columns.run), frame)])], hints
+            [file], [(frame, [missing_cell(str(settings.columns.run), frame)])], hints
         )
 
 
@@ -200,10 +214,10 @@ def check_ids(
     if counts_only(files[0].native, InputOptions()):
         message, hint = "some ids are in more than one row", "each id must occur once"
         raise DataError.new(message, "duplicate-id", files[0].name, None, column, hint=hint)
-    row = [column] if run is None else [column, run]
-    column_names = list(dict.fromkeys([FILE, ROW, PLACE, *row]))
+    key_columns = [column] if run is None else [column, run]
+    column_names = list(dict.fromkeys([FILE, ROW, PLACE, *key_columns]))
     frame = pl.concat([numbered_rows(file, null_values).select(column_names) for file in files])
-    raise_found_problems(files, [(frame, [duplicate_id(*row)])], hints)
+    raise_found_problems(files, [(frame, [duplicate_id(*key_columns)])], hints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,63 +239,65 @@ class PatternCheck:
         clusters = self.grouped.clusters
         return self.grouped.squares if clusters is None else list(map(str, map(as_text, clusters)))
 
-    def evaluated_slices(self, settled: CountSettings) -> tuple[Ints, dict[str, Ints]]:
+    def evaluated_slices(self, settings: CountSettings) -> tuple[Ints, dict[str, Ints]]:
         """Return the indices of the evaluated patterns, and those of each slice among them."""
-        evaluated = np.flatnonzero(~self.missing)
-        columns = settled.columns
-        by = {
-            name: [values[i] for i in evaluated.tolist()]
+        evaluated_indices = np.flatnonzero(~self.missing)
+        columns = settings.columns
+        slice_values = {
+            name: [values[i] for i in evaluated_indices.tolist()]
             for name, values in zip(columns.by, self.grouped.by, strict=True)
         }
-        return evaluated, slice_rows(columns.facets, by)
+        return evaluated_indices, slice_rows(columns.facets, slice_values)
 
 
-def check_patterns(grouped: RawPatterns, settled: CountSettings) -> PatternCheck:
+def check_patterns(raw_patterns: RawPatterns, settings: CountSettings) -> PatternCheck:
     """Check the distinct raw values against the roles of their columns."""
-    models = settled.columns.models
-    counts = count_texts(grouped.truth, grouped.rows.tolist())
+    models = settings.columns.models
+    counts = count_texts(raw_patterns.truth, raw_patterns.rows.tolist())
     rows = {name: counts[name] for name in sorted(counts, key=natural_sort_key)}
     classes = tuple(rows)
-    absent = [[value is None for value in grouped.truth]]
-    for model, values in zip(models, grouped.votes, strict=True):
+    missing_masks = [[value is None for value in raw_patterns.truth]]
+    for model, values in zip(models, raw_patterns.votes, strict=True):
         missing_value = None if model.kind == "label" else MISSING
-        absent.append([value == missing_value for value in values])
-    unknown = _unknown_labels(grouped, models, known_labels(classes, settled.roles))
-    unbounded = _unbounded_models(grouped, settled)
-    empty = np.logical_and.reduce(absent)
-    looks_blank = grouped.rows[empty].sum()
-    blank = sum(map(count_blank, settled.files)) if looks_blank else 0
+        missing_masks.append([value == missing_value for value in values])
+    unknown = _unknown_labels(raw_patterns, models, known_labels(classes, settings.roles))
+    unbounded = _unbounded_models(raw_patterns, settings)
+    is_empty = np.logical_and.reduce(missing_masks)
+    empty_row_count = raw_patterns.rows[is_empty].sum()
+    blank_rows = sum(map(count_blank, settings.files)) if empty_row_count else 0
     # rows without any value are blank lines, unless there are more of them than blank lines
-    excused = empty & (looks_blank <= blank)
-    missing = np.logical_or.reduce(absent)
-    return PatternCheck(grouped, classes, missing, excused, unknown, unbounded, blank, rows)
+    is_excused = is_empty & (empty_row_count <= blank_rows)
+    is_incomplete = np.logical_or.reduce(missing_masks)
+    return PatternCheck(
+        raw_patterns, classes, is_incomplete, is_excused, unknown, unbounded, blank_rows, rows
+    )
 
 
 def _unknown_labels(
-    grouped: RawPatterns, models: Sequence[ModelColumns], labels: AbstractSet[str]
+    raw_patterns: RawPatterns, models: Sequence[ModelColumns], labels: AbstractSet[str]
 ) -> dict[str, frozenset[str]]:
     """Return the values of each label model that are none of the known labels."""
     unknown = {}
-    for model, values in zip(models, grouped.votes, strict=True):
-        if model.kind == "label" and (strange := distinct_texts(values) - labels):
-            unknown[model.name] = frozenset(strange)
+    for model, values in zip(models, raw_patterns.votes, strict=True):
+        if model.kind == "label" and (unknown_values := distinct_texts(values) - labels):
+            unknown[model.name] = frozenset(unknown_values)
     return unknown
 
 
 def _unbounded_models(
-    grouped: RawPatterns, settled: CountSettings
+    raw_patterns: RawPatterns, settings: CountSettings
 ) -> dict[str, tuple[float, float]]:
     """Return the range of the scores of models without threshold that leave 0..1."""
     unbounded = {}
-    for model in settled.columns.models:
-        low, high = grouped.ranges.get(model.name, (0.0, 1.0))
-        labelled = model.name in (settled.related or {})  # a threshold gives its labels
+    for model in settings.columns.models:
+        low, high = raw_patterns.ranges.get(model.name, (0.0, 1.0))
+        reproduces_labels = model.name in (settings.related or {})  # a threshold gives its labels
         if model.rounded:
             continue
         is_probability = model.kind == "classes" or model.confidence
-        has_threshold = labelled or settled.roles.has_threshold(model.name)
-        needed = is_probability or not has_threshold
-        if needed and (low < 0 or (high > 1 and not model.shares)):
+        has_threshold = reproduces_labels or settings.roles.has_threshold(model.name)
+        is_checked = is_probability or not has_threshold
+        if is_checked and (low < 0 or (high > 1 and not model.shares)):
             unbounded[model.name] = low, high
     return unbounded
 
@@ -289,124 +305,131 @@ def _unbounded_models(
 _EDGES = (0.0, 1.0, NEAR_ONE, float(RATED), 100.0)  # of the scales of scores
 
 
-def has_other_facts(grouped: RawPatterns, settled: CountSettings) -> bool:
+def has_other_facts(raw_patterns: RawPatterns, settings: CountSettings) -> bool:
     """Return whether all rows show what the first rows did not: labels, scales, other cells."""
-    if grouped.mode == "loose":
+    if raw_patterns.mode == "loose":
         return True
-    columns, profiles = settled.columns, settled.profiles
-    if distinct_texts(grouped.truth) - profiles[columns.truth].texts:
+    columns, profiles = settings.columns, settings.profiles
+    if distinct_texts(raw_patterns.truth) - profiles[columns.truth].texts:
         return True
-    for model, values in zip(columns.models, grouped.votes, strict=True):
+    for model, values in zip(columns.models, raw_patterns.votes, strict=True):
         if model.kind == "label":
-            if distinct_texts(values) - settled.texts(model):
+            if distinct_texts(values) - settings.texts(model):
                 return True
             continue
-        if model.name not in grouped.ranges:
+        if model.name not in raw_patterns.ranges:
             continue
-        names = (columns.answer,) if columns.answer else model.columns
-        sample_numbers = [number for name in names for number in profiles[name].numbers]
+        column_names = (columns.answer,) if columns.answer else model.columns
+        sample_numbers = [number for name in column_names for number in profiles[name].numbers]
         if not sample_numbers or [
             _scale_part(min(sample_numbers)),
             _scale_part(max(sample_numbers)),
-        ] != [*map(_scale_part, grouped.ranges[model.name])]:
+        ] != [*map(_scale_part, raw_patterns.ranges[model.name])]:
             return True
     return False
 
 
 def _scale_part(number: float) -> int:
     """Return between which edges of scales a number lies."""
-    return sum(number > edge for edge in _EDGES) + (number < 0) * -1
+    edges_below = sum(number > edge for edge in _EDGES)
+    return edges_below - 1 if number < 0 else edges_below
 
 
-def corrected_settings(check: PatternCheck, settled: CountSettings) -> CountSettings | None:
+def corrected_settings(check: PatternCheck, settings: CountSettings) -> CountSettings | None:
     """Return corrected settings to count again with another positive class; None if it is right."""
     if not check.classes:
         return None
-    settled.refuse_similar_labels(check.rows)
-    truth, models = settled.columns.truth, settled.columns.models
-    positive = resolve_positive(settled.name, truth, check.rows, settled.roles, models)
-    if positive == settled.positive:
-        return _with_rounded_scores(check, settled)
+    settings.refuse_similar_labels(check.rows)
+    truth, models = settings.columns.truth, settings.columns.models
+    positive = resolve_positive(settings.name, truth, check.rows, settings.roles, models)
+    if positive == settings.positive:
+        return _with_rounded_scores(check, settings)
     # another class: other thresholds relate labels to scores
-    return replace(settled, positive=positive, related=None)
+    return replace(settings, positive=positive, related=None)
 
 
-def _with_rounded_scores(check: PatternCheck, settled: CountSettings) -> CountSettings | None:
+def _with_rounded_scores(check: PatternCheck, settings: CountSettings) -> CountSettings | None:
     """Return settings that clip scores outside 0 to 1 by rounding; None if there are no such.
 
     Rounding is at most 1 in 100 of the range of the scores, so that hardly any rows become equal.
     """
-    models = list(settled.columns.models)
-    for position, model in enumerate(models):
+    models = list(settings.columns.models)
+    for i, model in enumerate(models):
         low, high = check.unbounded.get(model.name, (0.0, 1.0))
-        beyond = max(-low, high - 1)
-        if model.kind == "score" and 0 < beyond <= min(ROUNDED, PART_OF_RANGE * (high - low)):
-            models[position] = replace(model, rounded=beyond)
-    if models == [*settled.columns.models]:
+        excess = max(-low, high - 1)
+        if model.kind == "score" and 0 < excess <= min(ROUNDED, PART_OF_RANGE * (high - low)):
+            models[i] = replace(model, rounded=excess)
+    if models == [*settings.columns.models]:
         return None
-    return replace(settled, columns=replace(settled.columns, models=tuple(models)))
+    return replace(settings, columns=replace(settings.columns, models=tuple(models)))
 
 
 def refuse_invalid_patterns(
-    check: PatternCheck, settled: CountSettings, *, any_range: bool
+    check: PatternCheck, settings: CountSettings, *, any_range: bool
 ) -> None:
     """Raise all problems of the rows, named in a second pass if needed."""
-    grouped, name, columns = check.grouped, settled.name, settled.columns
-    settled.refuse_similar_labels(check.rows, check.unknown)
-    owners, evaluated = grouped.clusters, np.flatnonzero(~check.missing)
-    lost = owners is not None and any(owners[i] is None for i in evaluated.tolist())
-    has_errors = bool(check.unknown or grouped.invalid or grouped.bad_weights or lost)
-    missing = bool((check.missing & ~check.excused).any())
-    if has_errors or (missing and (settled.roles.missing == "error" or grouped.mode == "loose")):
-        has_conflicts, weights = grouped.invalid > 0, grouped.bad_weights > 0
+    raw_patterns, name, columns = check.grouped, settings.name, settings.columns
+    settings.refuse_similar_labels(check.rows, check.unknown)
+    owners, evaluated_indices = raw_patterns.clusters, np.flatnonzero(~check.missing)
+    lacks_clusters = owners is not None and any(
+        owners[i] is None for i in evaluated_indices.tolist()
+    )
+    has_errors = bool(
+        check.unknown or raw_patterns.invalid or raw_patterns.bad_weights or lacks_clusters
+    )
+    has_missing = bool((check.missing & ~check.excused).any())
+    if has_errors or (
+        has_missing and (settings.roles.missing == "error" or raw_patterns.mode == "loose")
+    ):
+        has_conflicts, has_bad_weights = raw_patterns.invalid > 0, raw_patterns.bad_weights > 0
         refuse_invalid_rows(
-            settled,
+            settings,
             check.classes,
             check.unknown,
             has_conflicts=has_conflicts,
-            weights=weights,
-            lost=lost,
+            weights=has_bad_weights,
+            lacks_clusters=lacks_clusters,
         )
         if has_errors:
             raise DataError.new("invalid values in unknown rows", "bad-values", name)
-    ambiguous_columns.refuse_unbounded_scores(settled, check.unbounded, any_range=any_range)
+    ambiguous_columns.refuse_unbounded_scores(settings, check.unbounded, any_range=any_range)
     if not any_range:
-        ambiguous_columns.refuse_shared_threshold(settled, grouped.ranges)
-    ambiguous_columns.refuse_probability_sums(settled, check.classes, grouped.farthest_off)
-    if not grouped.n[evaluated].sum() > 0:
+        ambiguous_columns.refuse_shared_threshold(settings, raw_patterns.ranges)
+    ambiguous_columns.refuse_probability_sums(settings, check.classes, raw_patterns.farthest_off)
+    if not raw_patterns.n[evaluated_indices].sum() > 0:
         hint = HEADER_ONLY
-        if grouped.rows.sum() > check.blank or columns.weight:
+        if raw_patterns.rows.sum() > check.blank or columns.weight:
             hint = "every row has a missing value or weight 0"
         raise DataError.new("no rows to evaluate", "empty-table", name, hint=hint)
-    ids_matter = settled.roles.id or not counts_only(settled.files[0].native, settled.roles)
-    if columns.id is not None and ids_matter and not settled.layout.gathers:
-        profile = settled.profiles[columns.id]
-        check_ids(settled.files, columns.id, columns.null_values, profile, columns.run, ROW_HINTS)
+    checks_ids = settings.roles.id or not counts_only(settings.files[0].native, settings.roles)
+    if columns.id is not None and checks_ids and not settings.layout.gathers:
+        profile = settings.profiles[columns.id]
+        check_ids(settings.files, columns.id, columns.null_values, profile, columns.run, ROW_HINTS)
 
 
 def patterns_by_slice(
-    check: PatternCheck, settled: CountSettings
+    check: PatternCheck, settings: CountSettings
 ) -> dict[str | None, PatternCounts]:
     """Return the pattern counts of evaluated rows: of the whole table (None) and every slice."""
-    grouped = check.grouped
-    positive = settled.positive
-    columns = settled.columns
+    raw_patterns = check.grouped
+    positive = settings.positive
+    columns = settings.columns
     names = tuple(model.name for model in columns.models)
-    truth = _is_label(grouped.truth, positive)
+    truth = _is_label(raw_patterns.truth, positive)
     votes = np.column_stack(
         [
             _is_label(values, positive) if model.kind == "label" else np.array(values) == 1
-            for model, values in zip(columns.models, grouped.votes, strict=True)
+            for model, values in zip(columns.models, raw_patterns.votes, strict=True)
         ]
     )
 
-    def patterns(rows: Ints) -> PatternCounts:
+    def count_patterns(rows: Ints) -> PatternCounts:
         owners = select_owners(check.owners, rows)
         return PatternCounts.from_votes(
-            names, truth[rows], votes[rows], grouped.n[rows], settled.unit, owners=owners
+            names, truth[rows], votes[rows], raw_patterns.n[rows], settings.unit, owners=owners
         )
 
-    evaluated, rows_by_slice = check.evaluated_slices(settled)
+    evaluated_indices, rows_by_slice = check.evaluated_slices(settings)
     if len(rows_by_slice) > MOST_SLICES:
         option = "--by" if columns.run is None else "--run"
         message = (
@@ -414,21 +437,22 @@ def patterns_by_slice(
         )
         hint = f"use a column with at most {MOST_SLICES} values"
         raise UsageError.new(message, "too-many-slices", hint=hint)
-    counts: dict[str | None, PatternCounts] = {None: patterns(evaluated)}
+    counts: dict[str | None, PatternCounts] = {None: count_patterns(evaluated_indices)}
     for label, rows in rows_by_slice.items():
-        counts[label] = patterns(evaluated[rows])
+        counts[label] = count_patterns(evaluated_indices[rows])
     return counts
 
 
 def _is_label(values: list[Any], label: str) -> Bools:
+    """Return which raw values have the text of a label, (r,)."""
     raw_values = set(raw_values_of(values, label))
     return np.array([value in raw_values for value in values], bool)
 
 
-def check_thresholds(settled: CountSettings) -> None:
+def check_thresholds(settings: CountSettings) -> None:
     """Raise UsageError for thresholds of unknown models, or of models with labels."""
-    kinds = {model.name: model.kind for model in settled.columns.models}
-    thresholds = settled.roles.threshold
+    kinds = {model.name: model.kind for model in settings.columns.models}
+    thresholds = settings.roles.threshold
     for name in thresholds:
         if name is not None and name not in kinds:
             raise unknown_model_error("--threshold", name, kinds)

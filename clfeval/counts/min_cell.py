@@ -75,11 +75,15 @@ class DividedModel:
     edges: Edges
     edges_of_slice: Mapping[int, Sequence[int]]  # places in `edges`, ascending
 
-    def points(self, part: int) -> set[tuple[int, int]]:
+    def points(self, slice_index: int) -> set[tuple[int, int]]:
         """Return positives and negatives of a slice below each of its edges."""
-        sums = self.groups.n[part].cumsum(axis=1)
-        places = [int(self.edges.places[edge]) - 1 for edge in self.edges_of_slice[part]]
-        return {(int(sums[0, place]), int(sums[1, place])) for place in places}
+        sums = self.groups.n[slice_index].cumsum(axis=1)
+        groups_below = [
+            int(self.edges.places[edge]) - 1 for edge in self.edges_of_slice[slice_index]
+        ]
+        return {
+            (int(sums[0, group_index]), int(sums[1, group_index])) for group_index in groups_below
+        }
 
 
 def hide_small_cells(
@@ -93,30 +97,32 @@ def hide_small_cells(
     _refuse_open_slices(description)
     by = [column for column in table.columns if column.startswith("b") and column != "block"]
     slices, totals = _class_totals(table, by)
-    published = _published_slices(totals, min_cell)
-    if not published:
+    published_slices = _published_slices(totals, min_cell)
+    if not published_slices:
         raise _too_few_rows_error(name, min_cell, by)
-    divided: list[DividedModel] = []
-    parts = [table[:0]]
-    for place, model in enumerate(description["models"]):
-        groups, cut = _groups_of_model(table, description, place, by, slices)
-        earlier = [
+    divided_models: list[DividedModel] = []
+    run_tables = [table[:0]]
+    for model_index, model in enumerate(description["models"]):
+        groups, threshold = _groups_of_model(table, description, model_index, by, slices)
+        similar_models = [
             earlier_model
-            for earlier_place, earlier_model in enumerate(divided)
+            for earlier_index, earlier_model in enumerate(divided_models)
             if _may_rank_alike(groups, earlier_model.groups)
-            and not _labels_cross(table, place, earlier_place)
+            and not _labels_cross(table, model_index, earlier_index)
         ]
-        result = _divide(groups, cut, published, min_cell, earlier)
-        divided.append(result)
-        parts += [
+        divided_model = _divide(groups, threshold, published_slices, min_cell, similar_models)
+        divided_models.append(divided_model)
+        run_tables += [
             _runs_of_slice(
-                result, part, {"model": model["name"], **dict(zip(by, slices[part], strict=True))}
+                divided_model,
+                slice_index,
+                {"model": model["name"], **dict(zip(by, slices[slice_index], strict=True))},
             )
-            for part in published
+            for slice_index in published_slices
         ]
-    hidden = pl.concat(parts, how="diagonal").sort("block", *by, "model", "truth", "key")
-    description = _describe_hidden(hidden, description, min_cell)
-    return hidden, {**description, "parts": digests(hidden, description)}
+    runs = pl.concat(run_tables, how="diagonal").sort("block", *by, "model", "truth", "key")
+    description = _describe_hidden(runs, description, min_cell)
+    return runs, {**description, "parts": digests(runs, description)}
 
 
 def _too_few_rows_error(name: str, min_cell: int, by: Sequence[str]) -> DataError:
@@ -137,40 +143,46 @@ def _refuse_open_slices(description: Mapping[str, Any]) -> None:
     for column in (column for text in description["by"] for column in text.split("*")):
         name, _, bins = column.rpartition(":")
         if bins.strip().isdecimal() and name.strip() in description["edges"]:
-            text = (
+            message = (
                 f"{OPTION}--by{END} '{column}' makes groups of equal size, from which small counts "
                 "follow"
             )
-            raise bad_option(text, f"say where to split: {OPTION}--by '{name}:40,65'{END}")
+            raise bad_option(message, f"say where to split: {OPTION}--by '{name}:40,65'{END}")
 
 
 def _describe_hidden(
-    hidden: pl.DataFrame, description: Mapping[str, Any], min_cell: int
+    runs: pl.DataFrame, description: Mapping[str, Any], min_cell: int
 ) -> dict[str, Any]:
-    """Return the description of hidden counts, without their digest."""
-    first = hidden.filter(model=description["models"][0]["name"])
-    negative = [name for name in description["classes"] if name != description["positive"]]
-    if len(negative) > 1:
-        negative = [OTHER_CLASSES]
-    limits = {name: hidden.filter(model=name) for name in description["uncut"]}
+    """Return the description of counts whose small ones are hidden, without their digest.
+
+    runs: the published counts, between the edges of each slice and model.
+    """
+    first_model_runs = runs.filter(model=description["models"][0]["name"])
+    negative_classes = [name for name in description["classes"] if name != description["positive"]]
+    if len(negative_classes) > 1:
+        negative_classes = [OTHER_CLASSES]
+    uncut_runs = {name: runs.filter(model=name) for name in description["uncut"]}
     return {
         **description,
-        "classes": [*negative, description["positive"]],
-        "rows": first["n"].sum(),
+        "classes": [*negative_classes, description["positive"]],
+        "rows": first_model_runs["n"].sum(),
         "min_cell": min_cell,
         "scores": RUNS,
         "joint": {},
         "dropped": description["dropped"] if description["dropped"] >= min_cell else 0,
-        "uncut": {name: [rows["lo"].min(), rows["hi"].max()] for name, rows in limits.items()},
+        "uncut": {
+            name: [model_runs["lo"].min(), model_runs["hi"].max()]
+            for name, model_runs in uncut_runs.items()
+        },
     }
 
 
 def _class_totals(table: pl.DataFrame, by: Sequence[str]) -> tuple[list[SliceKey], Counts]:
     """Return the slices, one without columns of slices, and the rows of each class, (s, 2)."""
     sums = table.filter(block=PATTERNS).group_by(*by, "truth").agg(pl.col("n").sum())
-    rows = {(tuple(row[: len(by)]), row[-2]): row[-1] for row in sums.rows()}
-    slices = sorted({key for key, _ in rows}, key=_sort_key)
-    totals = [[rows.get((key, truth), 0) for truth in (True, False)] for key in slices]
+    row_counts = {(tuple(row[: len(by)]), row[-2]): row[-1] for row in sums.rows()}
+    slices = sorted({key for key, _ in row_counts}, key=_sort_key)
+    totals = [[row_counts.get((key, truth), 0) for truth in (True, False)] for key in slices]
     return slices, np.array(totals, np.int64)
 
 
@@ -180,23 +192,27 @@ def _sort_key(key: SliceKey) -> list[tuple[bool, str]]:
 
 def _published_slices(totals: Counts, min_cell: int) -> list[int]:
     """Return the slices with enough rows of each class, so that the rest is enough or nothing."""
-    published = [*range(len(totals))]
-    for enough in range(SMALLEST, min_cell + 1):
-        able = [part for part in published if (totals[part] >= enough).all()]
-        published = _keep_rest_large(totals[:, :, None], able, enough)
-    return published
+    slice_indices = [*range(len(totals))]
+    for min_rows in range(SMALLEST, min_cell + 1):
+        large_slices = [
+            slice_index for slice_index in slice_indices if (totals[slice_index] >= min_rows).all()
+        ]
+        slice_indices = _keep_rest_large(totals[:, :, None], large_slices, min_rows)
+    return slice_indices
 
 
-def _keep_rest_large(n: Counts, slices: Sequence[int], min_cell: int) -> list[int]:
+def _keep_rest_large(n: Counts, slice_indices: Sequence[int], min_cell: int) -> list[int]:
     """Return slices without the smallest, so that all others together are enough, or nothing.
 
     n (s, 2, c): rows of every slice, class and cell, each of which has to be enough.
     """
-    remaining = sorted(slices, key=lambda part: (int(n[part].sum()), part))
-    everything = n.sum(axis=0)
+    remaining = sorted(
+        slice_indices, key=lambda slice_index: (int(n[slice_index].sum()), slice_index)
+    )
+    totals = n.sum(axis=0)
     while remaining:
-        rest = everything - n[remaining].sum(axis=0)
-        if len(remaining) == len(n) or bool((rest >= min_cell).all()):
+        other_counts = totals - n[remaining].sum(axis=0)
+        if len(remaining) == len(n) or bool((other_counts >= min_cell).all()):
             return sorted(remaining)
         remaining = remaining[1:]
     return []
@@ -205,34 +221,34 @@ def _keep_rest_large(n: Counts, slices: Sequence[int], min_cell: int) -> list[in
 def _groups_of_model(
     table: pl.DataFrame,
     description: Mapping[str, Any],
-    place: int,
+    model_index: int,
     by: Sequence[str],
     slices: Sequence[SliceKey],
 ) -> tuple[ScoreGroups, float]:
-    """Return the groups of scores of the model at a place, and its threshold."""
-    rows, cut = _rows_of_model(table, description, place)
+    """Return the groups of scores of the model at an index, and its threshold."""
+    rows, threshold = _rows_of_model(table, description, model_index)
     order = np.argsort(rows["lo"].to_numpy(), kind="stable")
     low = rows["lo"].to_numpy()[order]
     high = rows["hi"].to_numpy()[order]
-    starts = np.append(True, low[1:] > np.maximum.accumulate(high)[:-1])
-    group = starts.cumsum() - 1
-    codes = {key: code for code, key in enumerate(slices)}
-    keys = rows.select(by).rows() if by else [()] * len(rows)
-    part = np.array([codes[key] for key in keys], np.int64)[order]
-    side = (~rows["truth"].to_numpy()[order]).astype(np.int64)
-    n = np.zeros((len(slices), 2, int(group[-1]) + 1), np.int64)
-    np.add.at(n, (part, side, group), rows["n"].to_numpy()[order])
-    first = np.flatnonzero(starts)
-    return ScoreGroups(n, low[first], np.maximum.reduceat(high, first)), cut
+    is_start = np.append(True, low[1:] > np.maximum.accumulate(high)[:-1])
+    group_index = is_start.cumsum() - 1
+    slice_codes = {key: code for code, key in enumerate(slices)}
+    slice_keys = rows.select(by).rows() if by else [()] * len(rows)
+    slice_index = np.array([slice_codes[key] for key in slice_keys], np.int64)[order]
+    class_index = (~rows["truth"].to_numpy()[order]).astype(np.int64)
+    n = np.zeros((len(slices), 2, int(group_index[-1]) + 1), np.int64)
+    np.add.at(n, (slice_index, class_index, group_index), rows["n"].to_numpy()[order])
+    start_indices = np.flatnonzero(is_start)
+    return ScoreGroups(n, low[start_indices], np.maximum.reduceat(high, start_indices)), threshold
 
 
 def _rows_of_model(
-    table: pl.DataFrame, description: Mapping[str, Any], place: int
+    table: pl.DataFrame, description: Mapping[str, Any], model_index: int
 ) -> tuple[pl.DataFrame, float]:
-    """Return the rows with the scores of the model at a place, or its labels, and its threshold."""
-    model = description["models"][place]
+    """Return the rows of the scores, or labels, of the model at an index, and its threshold."""
+    model = description["models"][model_index]
     if model["kind"] == "label":
-        label = pl.col("pattern").str.slice(place, 1).cast(pl.Float64)
+        label = pl.col("pattern").str.slice(model_index, 1).cast(pl.Float64)
         return table.filter(block=PATTERNS).with_columns(lo=label, hi=label), LABELS
     threshold = description["thresholds"][model["name"]]
     rows = table.filter(block=SCORES, model=model["name"])
@@ -245,38 +261,42 @@ def _may_rank_alike(groups: ScoreGroups, earlier: ScoreGroups) -> bool:
     They cannot where below some score of one there are more positives, but fewer negatives, than
     below some score of the other one.
     """
-    path = groups.path()
-    earlier_path = earlier.path()
-    later = np.searchsorted(earlier_path[0], path[0], side="right")
-    sooner = np.searchsorted(earlier_path[0], path[0], side="left") - 1
-    negatives = earlier_path[1]
+    positives, negatives = groups.path()
+    earlier_positives, earlier_negatives = earlier.path()
+    next_index = np.searchsorted(earlier_positives, positives, side="right")
+    previous_index = np.searchsorted(earlier_positives, positives, side="left") - 1
     # of the other one: the most negatives with fewer positives, the fewest with more
-    most = np.where(sooner >= 0, negatives[np.maximum(sooner, 0)], 0)
-    fewest = np.append(negatives, negatives[-1])[later]
-    return bool(((most <= path[1]) & (path[1] <= fewest)).all())
+    most_negatives = np.where(
+        previous_index >= 0, earlier_negatives[np.maximum(previous_index, 0)], 0
+    )
+    fewest_negatives = np.append(earlier_negatives, earlier_negatives[-1])[next_index]
+    return bool(((most_negatives <= negatives) & (negatives <= fewest_negatives)).all())
 
 
-def _labels_cross(table: pl.DataFrame, place: int, earlier: int) -> bool:
+def _labels_cross(table: pl.DataFrame, model_index: int, earlier_index: int) -> bool:
     """Return whether each of two models is positive in a row in which the other is negative."""
     patterns = table.filter(block=PATTERNS)["pattern"]
-    labels = {text[place] + text[earlier] for text in patterns.unique().to_list()}
-    return {"01", "10"} <= labels
+    label_pairs = {text[model_index] + text[earlier_index] for text in patterns.unique().to_list()}
+    return {"01", "10"} <= label_pairs
 
 
 def _divide(
     groups: ScoreGroups,
-    cut: float,
-    published: Sequence[int],
+    threshold: float,
+    published_slices: Sequence[int],
     min_cell: int,
-    earlier: Sequence[DividedModel],
+    similar_models: Sequence[DividedModel],
 ) -> DividedModel:
     """Return the model with the edges at which each published slice is divided."""
-    edges = _edges_between(groups, cut)
-    tree = DivisionTree.from_groups(groups, edges, cut)
-    points = [{part: model.points(part) for part in published} for model in earlier]
-    edges_of_slice = {part: [*range(len(edges.values))] for part in published}
-    for enough in range(SMALLEST, min_cell + 1):
-        edges_of_slice = tree.divide(edges_of_slice, points, enough)
+    edges = _edges_between(groups, threshold)
+    tree = DivisionTree.from_groups(groups, edges, threshold)
+    points_of_models = [
+        {slice_index: model.points(slice_index) for slice_index in published_slices}
+        for model in similar_models
+    ]
+    edges_of_slice = {slice_index: [*range(len(edges.values))] for slice_index in published_slices}
+    for min_rows in range(SMALLEST, min_cell + 1):
+        edges_of_slice = tree.divide(edges_of_slice, points_of_models, min_rows)
     return DividedModel(groups, edges, edges_of_slice)
 
 
@@ -293,68 +313,74 @@ class DivisionTree:
     sums: Counts
 
     @classmethod
-    def from_groups(cls, groups: ScoreGroups, edges: Edges, cut: float) -> DivisionTree:
+    def from_groups(cls, groups: ScoreGroups, edges: Edges, threshold: float) -> DivisionTree:
         """Add up the rows of groups."""
         expected = _expected_rows(groups)
         sums = groups.n.cumsum(axis=2)
         sums = np.concatenate([np.zeros_like(sums[:, :, :1]), sums], axis=2)
-        return cls(edges, _threshold_edge(edges, expected, cut), expected, sums)
+        return cls(edges, _threshold_edge(edges, expected, threshold), expected, sums)
 
     def divide(
         self,
         allowed: Mapping[int, Sequence[int]],
-        points: Sequence[Mapping[int, Collection[tuple[int, int]]]],
-        enough: int,
+        points_of_models: Sequence[Mapping[int, Collection[tuple[int, int]]]],
+        min_rows: int,
     ) -> dict[int, list[int]]:
         """Return the edges of each slice, ascending, among those that are allowed.
 
-        points: positives and negatives below the edges of other models, of which a slice has to
-        have the same. enough: rows of each class on either side of an edge.
+        points_of_models: positives and negatives below the edges of other models, of which a slice
+        has to have the same. min_rows: rows of each class on either side of an edge.
         """
-        edges_of_slice: dict[int, list[int]] = {part: [] for part in allowed}
-        allowed_edges = {part: {*edges} for part, edges in allowed.items()}
-        waiting = [(0, self.sums.shape[2] - 1, [*allowed], self.root)]
-        while waiting:
-            start, stop, parts, edge = waiting.pop()
+        edges_of_slice: dict[int, list[int]] = {slice_index: [] for slice_index in allowed}
+        allowed_edges = {slice_index: {*edges} for slice_index, edges in allowed.items()}
+        pending_ranges = [(0, self.sums.shape[2] - 1, [*allowed], self.root)]
+        while pending_ranges:
+            start, stop, slice_indices, edge = pending_ranges.pop()
             edge = _best_edge(self.edges, self.expected, start, stop) if edge is None else edge
             if edge is None:
                 continue
-            place = int(self.edges.places[edge])
-            cells = np.diff(self.sums[:, :, [start, place, stop]], axis=2)
-            able = [
-                part
-                for part in parts
-                if edge in allowed_edges[part]
-                and (cells[part] >= enough).all()
+            edge_group = int(self.edges.places[edge])
+            cell_counts = np.diff(self.sums[:, :, [start, edge_group, stop]], axis=2)
+            able_slices = [
+                slice_index
+                for slice_index in slice_indices
+                if edge in allowed_edges[slice_index]
+                and (cell_counts[slice_index] >= min_rows).all()
                 and all(
-                    tuple(self.sums[part, :, place].tolist()) in known_points[part]
-                    for known_points in points
+                    tuple(self.sums[slice_index, :, edge_group].tolist())
+                    in known_points[slice_index]
+                    for known_points in points_of_models
                 )
             ]
-            divided = _keep_rest_large(cells, able, enough)
-            for part in divided:
-                edges_of_slice[part].append(edge)
-            if divided:
-                waiting += [(start, place, divided, None), (place, stop, divided, None)]
-        return {part: sorted(numbers) for part, numbers in edges_of_slice.items()}
+            divided_slices = _keep_rest_large(cell_counts, able_slices, min_rows)
+            for slice_index in divided_slices:
+                edges_of_slice[slice_index].append(edge)
+            if divided_slices:
+                pending_ranges += [
+                    (start, edge_group, divided_slices, None),
+                    (edge_group, stop, divided_slices, None),
+                ]
+        return {
+            slice_index: sorted(slice_edges) for slice_index, slice_edges in edges_of_slice.items()
+        }
 
 
-def _edges_between(groups: ScoreGroups, cut: float) -> Edges:
+def _edges_between(groups: ScoreGroups, threshold: float) -> Edges:
     """Return the numbers of the grid, and the threshold, that divide groups: the shortest ones."""
     values, digits = _grid()
-    if np.isfinite(cut) and cut not in values:
-        place = int(np.searchsorted(values, cut))
-        values = np.insert(values, place, cut)
-        digits = np.insert(digits, place, LONGEST)
-    places = np.searchsorted(groups.low, values)
-    divides = (places > 0) & (places < len(groups.low))
-    divides &= groups.high[np.maximum(places - 1, 0)] < values
-    values, digits, places = values[divides], digits[divides], places[divides]
+    if np.isfinite(threshold) and threshold not in values:
+        insert_index = int(np.searchsorted(values, threshold))
+        values = np.insert(values, insert_index, threshold)
+        digits = np.insert(digits, insert_index, LONGEST)
+    groups_below = np.searchsorted(groups.low, values)
+    is_divider = (groups_below > 0) & (groups_below < len(groups.low))
+    is_divider &= groups.high[np.maximum(groups_below - 1, 0)] < values
+    values, digits, groups_below = values[is_divider], digits[is_divider], groups_below[is_divider]
     # of those between the same two groups the shortest, then the lowest
-    digits = np.where(values == cut, 0, digits)
-    order = np.lexsort((values, digits, places))
-    first = order[np.append(True, np.diff(places[order]) > 0)] if len(order) else order
-    return Edges(values[first], digits[first], places[first])
+    digits = np.where(values == threshold, 0, digits)
+    order = np.lexsort((values, digits, groups_below))
+    best_indices = order[np.append(True, np.diff(groups_below[order]) > 0)] if len(order) else order
+    return Edges(values[best_indices], digits[best_indices], groups_below[best_indices])
 
 
 @cache
@@ -365,20 +391,27 @@ def _grid() -> tuple[Floats, Ints]:
     """
     integers = np.arange(1000, 10000)
     digits = 4 - sum((integers % power == 0).astype(np.int64) for power in (10, 100, 1000))
-    small = [integers / 10.0**place for place in range(33)]
-    large = [integers * 10.0**place for place in range(20)]
-    starts = np.ldexp(np.arange(2**BITS, 2 ** (BITS + 1)), -BITS - 1 - np.arange(OCTAVES)[:, None])
-    sizes = np.concatenate([*small, *large, starts.reshape(-1)])
-    lengths = np.concatenate(
-        [np.tile(digits, len(small) + len(large)), np.full(starts.size, BUCKET_DIGITS)]
+    small_numbers = [integers / 10.0**exponent for exponent in range(33)]
+    large_numbers = [integers * 10.0**exponent for exponent in range(20)]
+    bucket_starts = np.ldexp(
+        np.arange(2**BITS, 2 ** (BITS + 1)), -BITS - 1 - np.arange(OCTAVES)[:, None]
     )
-    shares = sizes < 0.5
-    values = np.concatenate([[0.0], sizes, -sizes, 1 - sizes[shares]])
-    every = np.concatenate([[1], lengths, lengths, lengths[shares]])
-    order = np.lexsort((every, values))
-    values, every = values[order], every[order]
-    new = np.append(True, np.diff(values) > 0)
-    return values[new], every[new]
+    magnitudes = np.concatenate([*small_numbers, *large_numbers, bucket_starts.reshape(-1)])
+    magnitude_digits = np.concatenate(
+        [
+            np.tile(digits, len(small_numbers) + len(large_numbers)),
+            np.full(bucket_starts.size, BUCKET_DIGITS),
+        ]
+    )
+    is_below_half = magnitudes < 0.5
+    values = np.concatenate([[0.0], magnitudes, -magnitudes, 1 - magnitudes[is_below_half]])
+    value_digits = np.concatenate(
+        [[1], magnitude_digits, magnitude_digits, magnitude_digits[is_below_half]]
+    )
+    order = np.lexsort((value_digits, values))
+    values, value_digits = values[order], value_digits[order]
+    is_new = np.append(True, np.diff(values) > 0)
+    return values[is_new], value_digits[is_new]
 
 
 def _expected_rows(groups: ScoreGroups) -> Floats:
@@ -389,19 +422,19 @@ def _expected_rows(groups: ScoreGroups) -> Floats:
     scores = (groups.low + groups.high) / 2
     if groups.low[0] < 0 or groups.high[-1] > 1:
         scores = 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
-    rows = groups.n.sum(axis=(0, 1))
-    sums = np.cumsum([scores * rows, (1 - scores) * rows], axis=1)
+    row_counts = groups.n.sum(axis=(0, 1))
+    sums = np.cumsum([scores * row_counts, (1 - scores) * row_counts], axis=1)
     return np.concatenate([np.zeros((2, 1)), sums], axis=1)
 
 
-def _threshold_edge(edges: Edges, expected: Floats, cut: float) -> int | None:
+def _threshold_edge(edges: Edges, expected: Floats, threshold: float) -> int | None:
     """Return the edge at the threshold, None where there is none or too few rows are expected."""
-    (numbers,) = np.nonzero(edges.values == cut)
-    if not len(numbers):
+    (edge_indices,) = np.nonzero(edges.values == threshold)
+    if not len(edge_indices):
         return None
-    below = expected[:, edges.places[numbers[0]]]
-    smallest = np.minimum(below, expected[:, -1] - below).min()
-    return int(numbers[0]) if smallest >= EXPECTED_AT_THRESHOLD else None
+    rows_below = expected[:, edges.places[edge_indices[0]]]
+    smallest_count = np.minimum(rows_below, expected[:, -1] - rows_below).min()
+    return int(edge_indices[0]) if smallest_count >= EXPECTED_AT_THRESHOLD else None
 
 
 def _best_edge(edges: Edges, expected: Floats, start: int, stop: int) -> int | None:
@@ -410,37 +443,43 @@ def _best_edge(edges: Edges, expected: Floats, start: int, stop: int) -> int | N
     It leaves as many expected rows of the smaller class as possible on the smaller side; of edges
     that are nearly as good the one of the fewest digits.
     """
-    first, last = np.searchsorted(edges.places, [start + 1, stop])
-    if first == last:
+    first_edge, stop_edge = np.searchsorted(edges.places, [start + 1, stop])
+    if first_edge == stop_edge:
         return None
-    below = expected[:, edges.places[first:last]] - expected[:, [start]]
-    above = expected[:, [stop]] - expected[:, edges.places[first:last]]
-    smallest = np.minimum(below, above).min(axis=0)
-    good = smallest >= NEARLY_BEST * smallest.max()
-    digits = np.where(good, edges.digits[first:last], LONGEST)
-    return int(first + np.lexsort((-smallest, digits))[0])
+    rows_below = expected[:, edges.places[first_edge:stop_edge]] - expected[:, [start]]
+    rows_above = expected[:, [stop]] - expected[:, edges.places[first_edge:stop_edge]]
+    smallest_counts = np.minimum(rows_below, rows_above).min(axis=0)
+    is_nearly_best = smallest_counts >= NEARLY_BEST * smallest_counts.max()
+    digits = np.where(is_nearly_best, edges.digits[first_edge:stop_edge], LONGEST)
+    order = np.lexsort((-smallest_counts, digits))
+    return int(first_edge + order[0])
 
 
-def _runs_of_slice(model: DividedModel, part: int, names: Mapping[str, Any]) -> pl.DataFrame:
-    """Return the counts of the classes between the edges of a slice."""
-    groups, numbers = model.groups, model.edges_of_slice[part]
-    values = model.edges.values[numbers]
-    starts = np.concatenate([[0], model.edges.places[numbers]]).astype(np.int64)
-    n = np.add.reduceat(groups.n[part], starts, axis=1)
+def _runs_of_slice(
+    model: DividedModel, slice_index: int, slice_texts: Mapping[str, Any]
+) -> pl.DataFrame:
+    """Return the counts of the classes between the edges of a slice.
+
+    slice_texts: cells of the columns of models and slices.
+    """
+    groups, edge_indices = model.groups, model.edges_of_slice[slice_index]
+    values = model.edges.values[edge_indices]
+    starts = np.concatenate([[0], model.edges.places[edge_indices]]).astype(np.int64)
+    n = np.add.reduceat(groups.n[slice_index], starts, axis=1)
     lowest, highest = _limits(groups)
     low = np.append(lowest, values)
     high = np.append(np.nextafter(values, -np.inf), highest)
-    side = np.repeat([0, 1], len(starts))
+    class_index = np.repeat([0, 1], len(starts))
     runs = pl.DataFrame(
         {
-            "truth": side == 0,
+            "truth": class_index == 0,
             "key": np.tile(exact_keys(low), 2),
             "n": n.reshape(-1),
             "lo": np.tile(low, 2),
             "hi": np.tile(high, 2),
         }
     )
-    texts = {"block": SCORES, **names}
+    texts = {"block": SCORES, **slice_texts}
     return runs.with_columns(**{key: pl.lit(text, pl.String) for key, text in texts.items()})
 
 

@@ -56,21 +56,23 @@ def weight_unit(frames: Sequence[Frame], column: str, *, most: int = MOST) -> fl
     that, by less than one part in 10**12 of the greatest for a million rows.
     """
     weight = nw.col("w")
-    places = range(1, _PLACES + 1)
+    decimal_places = range(1, _PLACES + 1)
     # polars divides by a constant by multiplying with its inverse, which is not exact
-    rounded = ((weight * 10.0**d).round(0) / (weight * 0.0 + 10.0**d) for d in places)
+    rounded_weights = (
+        (weight * 10.0**d).round(0) / (weight * 0.0 + 10.0**d) for d in decimal_places
+    )
     sums = {"rows": nw.len(), "greatest": weight.max()}
-    for d, back in zip(places, rounded, strict=True):
-        sums[f"d{d}"] = (back != weight).cast(nw.Int64).sum()
-    picked = (frame.select(w=nw.col(column).cast(nw.Float64)) for frame in frames)
-    summaries = [collect(frame.select(**sums)).rows(named=True)[0] for frame in picked]
-    greatest = max(row["greatest"] or 0.0 for row in summaries)
-    bound = greatest * sum(row["rows"] for row in summaries)
-    for d in places:
-        small = greatest * 10.0**d < _MAX_EXACT_UNITS and bound * 10.0**d <= most
-        if small and not any(row[f"d{d}"] for row in summaries):
+    for d, rounded_weight in zip(decimal_places, rounded_weights, strict=True):
+        sums[f"d{d}"] = (rounded_weight != weight).cast(nw.Int64).sum()
+    weight_frames = (frame.select(w=nw.col(column).cast(nw.Float64)) for frame in frames)
+    summaries = [collect(frame.select(**sums)).rows(named=True)[0] for frame in weight_frames]
+    greatest_weight = max(summary["greatest"] or 0.0 for summary in summaries)
+    total_bound = greatest_weight * sum(summary["rows"] for summary in summaries)
+    for d in decimal_places:
+        is_exact = greatest_weight * 10.0**d < _MAX_EXACT_UNITS and total_bound * 10.0**d <= most
+        if is_exact and not any(summary[f"d{d}"] for summary in summaries):
             return 10.0**d
-    return 2.0 ** min(frexp(most)[1] - 1 - frexp(bound)[1], _FINEST)
+    return 2.0 ** min(frexp(most)[1] - 1 - frexp(total_bound)[1], _FINEST)
 
 
 def row_unit(total: float, rows: float) -> float:
@@ -87,11 +89,13 @@ def rounding_error(frames: Sequence[Frame], column: str, unit: float) -> float:
     if unit == 1 or log10(unit).is_integer():
         return 0.0
     weight = nw.col(column).cast(nw.Float64)
-    smallest = []
+    smallest_weights = []
     for frame in frames:
         positive_weights = frame.select(w=weight).filter(nw.col("w") > 0)
-        smallest += collect(positive_weights.select(nw.col("w").min()))["w"].drop_nulls().to_list()
-    return 0.5 / (min(smallest) * unit) if smallest else 0.0
+        smallest_weights += (
+            collect(positive_weights.select(nw.col("w").min()))["w"].drop_nulls().to_list()
+        )
+    return 0.5 / (min(smallest_weights) * unit) if smallest_weights else 0.0
 
 
 def in_units(weight: nw.Expr, unit: float) -> nw.Expr:
@@ -133,16 +137,21 @@ def stack_arrays(first: object, second: object, *names: str) -> list[Counts]:
 
 
 def add_statistics(
-    first: S, second: S, build: Callable[..., S], shared_names: Sequence[str], *columns: str
+    first: S, second: S, build: Callable[..., S], shared_names: Sequence[str], *array_names: str
 ) -> S:
-    """Return the counts of the rows of both; ValueError where fields of `shared_names` differ."""
-    names = [getattr(first, name) for name in shared_names]
-    second_names = [getattr(second, name) for name in shared_names]
-    if names != second_names:
-        difference = f": {names[0]} and {second_names[0]}" if len(shared_names) == 1 else ""
+    """Return the counts of the rows of both; ValueError where fields of `shared_names` differ.
+
+    build: merges equal rows of the arrays that `array_names` names.
+    """
+    shared_values = [getattr(first, name) for name in shared_names]
+    second_values = [getattr(second, name) for name in shared_names]
+    if shared_values != second_values:
+        difference = (
+            f": {shared_values[0]} and {second_values[0]}" if len(shared_names) == 1 else ""
+        )
         raise ValueError(f"different {', or different '.join(shared_names)}{difference}")
-    parts, n, owners = clusters_and_weights.concatenate_statistics(first, second, *columns)
-    return build(*names, *parts, n, common_unit(first, second), owners=owners)
+    arrays, n, owners = clusters_and_weights.concatenate_statistics(first, second, *array_names)
+    return build(*shared_values, *arrays, n, common_unit(first, second), owners=owners)
 
 
 def common_unit(first: WithUnit, second: WithUnit) -> float:
@@ -182,8 +191,12 @@ class PatternCounts(WeightedCounts):
     ) -> PatternCounts:
         """Merge equal patterns, drop those of count 0 and sort; owners: as in `clusters`."""
         packed = np.packbits(np.column_stack([truth, votes]), axis=1)
-        first, total, clusters = clusters_and_weights.merge_equal_rows([*packed.T], n, owners)
-        return cls(tuple(models), truth[first], votes[first], total, unit, clusters)
+        first_indices, counts, clusters = clusters_and_weights.merge_equal_rows(
+            [*packed.T], n, owners
+        )
+        return cls(
+            tuple(models), truth[first_indices], votes[first_indices], counts, unit, clusters
+        )
 
     def __add__(self, other: PatternCounts) -> PatternCounts:
         """Add the counts of two tables of the same models: files, shards or machines."""
@@ -201,13 +214,16 @@ class PatternCounts(WeightedCounts):
         order = order_by_name(self.models)
         columns = (self.truth, self.votes[:, order], from_units(self.n, self.unit))
         rows = zip(*(column.tolist() for column in columns), strict=True)
-        lines = sorted(f"{t:d}{''.join('01'[v] for v in row)} {count!r}" for t, row, count in rows)
+        lines = sorted(
+            f"{truth:d}{''.join('01'[vote] for vote in votes)} {count!r}"
+            for truth, votes, count in rows
+        )
         lines.insert(0, repr([self.models[index] for index in order]))
         if self.clusters is not None:  # patterns in an order independent of that of the models
             keys = [*(self.votes[:, i] for i in reversed(order)), self.truth]
-            place = np.empty(len(self.n), np.int64)
-            place[np.lexsort(keys)] = np.arange(len(self.n))
-            lines.append(self.clusters.renumber(place).digest())
+            rank = np.empty(len(self.n), np.int64)
+            rank[np.lexsort(keys)] = np.arange(len(self.n))
+            lines.append(self.clusters.renumber(rank).digest())
         return sha256("\n".join(lines).encode()).hexdigest()
 
     def products(self) -> Floats | None:
@@ -218,8 +234,8 @@ class PatternCounts(WeightedCounts):
         if self.clusters is None:
             return None
         truth = self.truth[:, None]
-        kinds = np.column_stack([self.votes & truth, self.votes & ~truth, truth, ~truth])
-        return clusters_and_weights.table_products(self.clusters, kinds.T.astype(np.float64))
+        cell_masks = np.column_stack([self.votes & truth, self.votes & ~truth, truth, ~truth])
+        return clusters_and_weights.table_products(self.clusters, cell_masks.T.astype(np.float64))
 
     def grouped(self, groups: Mapping[str, tuple[str, ...]], target: str) -> PatternCounts:
         """Replace each group by one model that detects what any member does."""
@@ -239,9 +255,9 @@ class PatternCounts(WeightedCounts):
             is_target = ~is_target
         clusters = None
         if self.clusters is not None:  # patterns of the target class come first
-            place = np.empty(len(self.n), np.int64)
-            place[np.argsort(~is_target, kind="stable")] = np.arange(len(self.n))
-            clusters = self.clusters.renumber(place)
+            new_index = np.empty(len(self.n), np.int64)
+            new_index[np.argsort(~is_target, kind="stable")] = np.arange(len(self.n))
+            clusters = self.clusters.renumber(new_index)
         return TargetCounts(
             self.models,
             votes[is_target],
@@ -263,15 +279,15 @@ def group_members(
 ) -> dict[str, list[int]]:
     """Return the indices of the members of each group; of a model in no group its own."""
     member_of = {member: name for name, members in groups.items() for member in members}
-    places: dict[str, list[int]] = {}
+    member_indices: dict[str, list[int]] = {}
     for i, model in enumerate(models):
-        places.setdefault(member_of.get(model, model), []).append(i)
-    return places
+        member_indices.setdefault(member_of.get(model, model), []).append(i)
+    return member_indices
 
 
-def merge_member_votes(votes: Bools, places: Mapping[str, Sequence[int]]) -> Bools:
+def merge_member_votes(votes: Bools, member_indices: Mapping[str, Sequence[int]]) -> Bools:
     """Return the votes of each group: positive if any member's is."""
-    return np.column_stack([votes[:, columns].any(axis=1) for columns in places.values()])
+    return np.column_stack([votes[:, indices].any(axis=1) for indices in member_indices.values()])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -352,24 +368,24 @@ class ConfusionCounts(WeightedCounts):
 
         TN may be NaN where it was not counted.
         """
-        place = {model: i for i, model in enumerate(dict.fromkeys(models))}
-        totals = np.zeros((3, len(place)), np.int64)
-        are_integers = all(isinstance(four[3], int) for four in cells)
-        tn = np.zeros(len(place), np.int64 if are_integers else np.float64)
-        for model, four in zip(models, cells, strict=True):
-            totals[:, place[model]] += np.array(four[:3], np.int64)
-            tn[place[model]] += four[3]
+        model_index = {model: i for i, model in enumerate(dict.fromkeys(models))}
+        totals = np.zeros((3, len(model_index)), np.int64)
+        are_integers = all(isinstance(model_cells[3], int) for model_cells in cells)
+        tn = np.zeros(len(model_index), np.int64 if are_integers else np.float64)
+        for model, model_cells in zip(models, cells, strict=True):
+            totals[:, model_index[model]] += np.array(model_cells[:3], np.int64)
+            tn[model_index[model]] += model_cells[3]
         tp, fp, fn = totals
-        return cls(tuple(place), tp, fp, fn, tn, tp + fn, fp + tn)
+        return cls(tuple(model_index), tp, fp, fn, tn, tp + fn, fp + tn)
 
-    def take(self, places: Ints | Sequence[int] | slice) -> ConfusionCounts:
+    def take(self, indices: Ints | Sequence[int] | slice) -> ConfusionCounts:
         """Return the tables at some indices, in any order, with repeats."""
-        every = np.arange(len(self.models))[places]
+        model_indices = np.arange(len(self.models))[indices]
         cells = (self.tp, self.fp, self.fn, self.tn, self.positives, self.negatives)
-        tp, fp, fn, tn, p, n = (cell[every] for cell in cells)
-        names = tuple(self.models[i] for i in every.tolist())
-        sums = None if self.sums is None else self.sums[every]
-        largest = None if self.largest is None else self.largest[every]
+        tp, fp, fn, tn, p, n = (cell_counts[model_indices] for cell_counts in cells)
+        names = tuple(self.models[i] for i in model_indices.tolist())
+        sums = None if self.sums is None else self.sums[model_indices]
+        largest = None if self.largest is None else self.largest[model_indices]
         return ConfusionCounts(names, tp, fp, fn, tn, p, n, self.unit, sums, largest)
 
     def __add__(self, other: ConfusionCounts) -> ConfusionCounts:
@@ -377,19 +393,19 @@ class ConfusionCounts(WeightedCounts):
         if self.sums is not None or other.sums is not None:
             raise ValueError("add patterns: clusters may have rows in both tables")
         models = tuple(dict.fromkeys((*self.models, *other.models)))
-        place = {model: i for i, model in enumerate(models)}
+        model_index = {model: i for i, model in enumerate(models)}
         totals = np.zeros((6, len(models)), np.result_type(self.tp, other.tp))
-        for table in (self, other):
-            cells = (table.tp, table.fp, table.fn, table.tn, table.positives, table.negatives)
-            totals[:, [place[model] for model in table.models]] += cells
+        for counts in (self, other):
+            cells = (counts.tp, counts.fp, counts.fn, counts.tn, counts.positives, counts.negatives)
+            totals[:, [model_index[model] for model in counts.models]] += cells
         tp, fp, fn, tn, p, n = totals
         return ConfusionCounts(models, tp, fp, fn, tn, p, n, common_unit(self, other))
 
     def digest(self) -> str:
         """Return the sha256 of the counts, independent of the order of models."""
-        numbers = zip(*(self.display_units(name).tolist() for name in CELLS), strict=True)
-        names = zip(self.models, numbers, strict=True)
-        lines = [f"{name!r} {' '.join(map(repr, cells))}" for name, cells in names]
+        cell_rows = zip(*(self.display_units(name).tolist() for name in CELLS), strict=True)
+        cells_of_models = zip(self.models, cell_rows, strict=True)
+        lines = [f"{name!r} {' '.join(map(repr, cells))}" for name, cells in cells_of_models]
         if self.sums is not None:
             lines = [
                 f"{line} {products}"

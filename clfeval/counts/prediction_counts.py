@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from clfeval.counts import settings
 from clfeval.counts.buckets import BITS
 from clfeval.counts.classes import (
     ClassPatterns,
@@ -26,6 +25,7 @@ from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.read_files import StoredCounts, parse_bits
 from clfeval.counts.score_tables import ScoreSource, bucketed_scores, has_many_scores
 from clfeval.counts.scores import ScoreCounts, TopRows, count_model_scores
+from clfeval.counts.settings import CountSettings, input_file, raw_values_of
 from clfeval.document import InputFile
 from clfeval.errors import bad_option
 from clfeval.placeholders import END, OPTION
@@ -72,44 +72,44 @@ class PredictionCounts:
 
     @classmethod
     def from_patterns(
-        cls, check: PatternCheck, settled: settings.CountSettings, top: TopRows | None = None
+        cls, check: PatternCheck, settings: CountSettings, top: TopRows | None = None
     ) -> PredictionCounts:
-        """Build from checked patterns."""
-        grouped = check.grouped
-        positive = settled.positive
-        models = settled.columns.models
-        files = _input_files(check, settled)
-        order = class_order(check, settled)
-        uncut = check.unbounded if settled.roles.ranks else {}
-        votes = zip(models, grouped.votes, strict=True)
-        labels = tuple(
-            settings.raw_values_of(v, positive) if m.kind == "label" else () for m, v in votes
+        """Build from checked patterns; top: the rows that --top predicts as positive."""
+        raw_patterns = check.grouped
+        positive = settings.positive
+        models = settings.columns.models
+        files = _input_files(check, settings)
+        order = class_order(check, settings)
+        uncut = check.unbounded if settings.roles.ranks else {}
+        votes_of_models = zip(models, raw_patterns.votes, strict=True)
+        label_values = tuple(
+            raw_values_of(values, positive) if model.kind == "label" else ()
+            for model, values in votes_of_models
         )
         evaluated = EvaluatedRows(
-            settled,
-            grouped.mode,
-            settings.raw_values_of(grouped.truth, positive),
-            labels,
+            settings,
+            raw_patterns.mode,
+            raw_values_of(raw_patterns.truth, positive),
+            label_values,
             complete=not check.missing.any(),
             rows=sum(file.rows for file in files),
         )
         return cls(
-            patterns_by_slice(check, settled),
-            files,
-            positive,
-            check.classes,
-            models,
-            _thresholds_in_force(settled, uncut),
-            {model: count for model, count in grouped.ties.items() if count},
-            check.blank,
-            settled.roles,
-            evaluated,
-            order,
-            grouped_labels(check, settled, order),
-            top,
-            uncut,
-            None,
-            _clipped_ranges(grouped.ranges, models),
+            slices=patterns_by_slice(check, settings),
+            files=files,
+            positive=positive,
+            classes=check.classes,
+            models=models,
+            thresholds=_thresholds_in_force(settings, uncut),
+            ties={name: count for name, count in raw_patterns.ties.items() if count},
+            blank_rows=check.blank,
+            roles=settings.roles,
+            evaluated=evaluated,
+            order=order,
+            labelled=grouped_labels(check, settings, order),
+            top=top,
+            uncut=uncut,
+            ranges=_clipped_ranges(raw_patterns.ranges, models),
         )
 
     @property
@@ -175,7 +175,11 @@ class PredictionCounts:
     def confusions(self) -> Mapping[str | None, ConfusionCounts]:
         """The 2 x 2 tables of all models, for the whole table (None) and every slice."""
         build = ConfusionCounts.from_patterns
-        return self._once("confusions", lambda: {k: build(v) for k, v in self.slices.items()}, len)
+        return self._once(
+            "confusions",
+            lambda: {label: build(patterns) for label, patterns in self.slices.items()},
+            len,
+        )
 
     def joint(self, *, scores: bool) -> JointCounts:
         """Return the distinct rows of predictions, or (one more pass) of predictions and scores."""
@@ -187,30 +191,37 @@ class PredictionCounts:
             )
         patterns = self.patterns
         return JointCounts.from_rows(
-            patterns.models, patterns.truth, patterns.votes, None, patterns.n, patterns.unit
+            patterns.models,
+            patterns.truth,
+            patterns.votes,
+            scores=None,
+            n=patterns.n,
+            unit=patterns.unit,
         )
 
     @property
     def bits(self) -> int | None:
         """The bits of the buckets of scores; None where scores are counted one by one."""
-        requested = self.roles.scores
+        requested_scores = self.roles.scores
         if self.stored is not None:
             return parse_bits(self.stored.description["scores"])
-        bits = None if requested is None else parse_bits(requested)
-        labels = all(model.kind == "label" for model in self.models)
-        owned = self.patterns.fractional or self.patterns.clusters is not None
-        if owned or labels or self.multiclass:
+        bits = None if requested_scores is None else parse_bits(requested_scores)
+        has_only_labels = all(model.kind == "label" for model in self.models)
+        has_sampling_units = self.patterns.fractional or self.patterns.clusters is not None
+        if has_sampling_units or has_only_labels or self.multiclass:
             if bits is not None:
                 message = (
                     "buckets are for scores of two classes, without clusters or sampling weights"
                 )
-                raise bad_option(f"{OPTION}--scores{END} {requested}: {message}", "leave it out")
+                raise bad_option(
+                    f"{OPTION}--scores{END} {requested_scores}: {message}", "leave it out"
+                )
             return None
-        if requested is not None:
+        if requested_scores is not None:
             return bits
-        count = partial(has_many_scores, self.evaluated, self.models)
-        has_many = self._once("many", count, lambda _: 1)
-        return BITS if has_many else None
+        check_scores = partial(has_many_scores, self.evaluated, self.models)
+        has_many_distinct = self._once("many", check_scores, lambda _: 1)
+        return BITS if has_many_distinct else None
 
     @property
     def score_source(self) -> ScoreSource:
@@ -240,15 +251,15 @@ class PredictionCounts:
         """Return the score counts of model i, for the whole table and slices: one more pass."""
         if self.stored is not None:
             return self.stored.scores[i]
-        count: Callable[[], Mapping[str | None, ScoreCounts]]
-        count = partial(count_model_scores, self.evaluated, i)
+        count_scores: Callable[[], Mapping[str | None, ScoreCounts]]
+        count_scores = partial(count_model_scores, self.evaluated, i)
         if self.bits is not None:
-            count = partial(bucketed_scores, self.score_source, i)
-        buckets = self.bits is not None
+            count_scores = partial(bucketed_scores, self.score_source, i)
+        has_buckets = self.bits is not None
         return self._once(
             ("scores", i),
-            count,
-            lambda counts: len(counts) if buckets else len(counts[None].scores),
+            count_scores,
+            lambda counts: len(counts) if has_buckets else len(counts[None].scores),
         )
 
     def labels(self) -> Mapping[str | None, ClassPatterns]:
@@ -257,15 +268,20 @@ class PredictionCounts:
         One more pass with class probabilities. Of many classes without models of one score.
         """
 
-        def count() -> dict[str | None, ClassPatterns]:
+        def count_labels() -> dict[str | None, ClassPatterns]:
             if len(self.order) > 2:
                 return self.labelled() if self.labelled else read_labels(self.evaluated, self.order)
             build = ClassPatterns.from_binary_patterns
-            parts = self.slices.items()
-            return {name: build(patterns, self.order, self.positive) for name, patterns in parts}
+            slice_patterns = self.slices.items()
+            return {
+                label: build(patterns, self.order, self.positive)
+                for label, patterns in slice_patterns
+            }
 
         return self._once(
-            "labels", count, lambda counts: sum(len(patterns.n) for patterns in counts.values())
+            "labels",
+            count_labels,
+            lambda counts: sum(len(patterns.n) for patterns in counts.values()),
         )
 
     def class_scores(self, i: int) -> Mapping[str | None, ClassScores]:
@@ -281,7 +297,10 @@ class PredictionCounts:
         return read_probability_rows(self.evaluated, i, self.order)
 
     def _once(self, key: object, make: Callable[[], S], size: Callable[[S], int]) -> S:
-        """Return a statistic, cached if it is small: ten million scores would fill the memory."""
+        """Return a statistic, cached if it is small: ten million scores would fill the memory.
+
+        key: of the cache; make: computes the statistic; size: tells how many rows it has.
+        """
         if key in self._known:
             cached: S = self._known[key]
             return cached
@@ -295,37 +314,37 @@ def _clipped_ranges(
     ranges: Mapping[str, tuple[float, float]], models: Sequence[ModelColumns]
 ) -> dict[str, tuple[float, float]]:
     """Return the range of the scores of each model, within 0 to 1 where they are clipped."""
-    clipped = {model.name for model in models if model.rounded}
+    clipped_models = {model.name for model in models if model.rounded}
     return {
-        name: (max(low, 0.0), min(high, 1.0)) if name in clipped else (low, high)
+        name: (max(low, 0.0), min(high, 1.0)) if name in clipped_models else (low, high)
         for name, (low, high) in ranges.items()
     }
 
 
-def _input_files(check: PatternCheck, settled: settings.CountSettings) -> tuple[InputFile, ...]:
+def _input_files(check: PatternCheck, settings: CountSettings) -> tuple[InputFile, ...]:
     """Return the files with their numbers of evaluated rows and of rows left out."""
-    grouped = check.grouped
-    left_out = check.missing & ~check.excused
-    tasks = iter(settled.tasks)
+    raw_patterns = check.grouped
+    is_left_out = check.missing & ~check.excused
+    tasks = iter(settings.tasks)
     files = list[InputFile]()
-    for index, file in enumerate(settled.files):
-        rows = grouped.rows * (grouped.origin == index)
-        evaluated = int(rows[~check.missing].sum())
-        lost = int(rows[left_out].sum()) + file.lost
-        first, *further = file.files  # rows of several files are counted in the first
-        files.append(settings.input_file(first, next(tasks), evaluated, lost))
-        files += [settings.input_file(part, next(tasks), 0) for part in further]
+    for index, file in enumerate(settings.files):
+        row_counts = raw_patterns.rows * (raw_patterns.origin == index)
+        evaluated_count = int(row_counts[~check.missing].sum())
+        left_out_count = int(row_counts[is_left_out].sum()) + file.lost
+        first_part, *other_parts = file.files  # rows of several files are counted in the first
+        files.append(input_file(first_part, next(tasks), evaluated_count, left_out_count))
+        files += [input_file(other_part, next(tasks), rows=0) for other_part in other_parts]
     return tuple(files)
 
 
 def _thresholds_in_force(
-    settled: settings.CountSettings, uncut: Mapping[str, tuple[float, float]]
+    settings: CountSettings, uncut: Mapping[str, tuple[float, float]]
 ) -> dict[str, float | None]:
     """Return the finite threshold of each model with scores, None for the other models."""
-    models = settled.columns.models
+    models = settings.columns.models
     thresholds: dict[str, float | None] = dict.fromkeys(model.name for model in models)
     for model in models:
-        cut = settled.thresholds[model.name]
-        if model.kind != "label" and model.name not in uncut and np.isfinite(cut):
-            thresholds[model.name] = cut
+        threshold = settings.thresholds[model.name]
+        if model.kind != "label" and model.name not in uncut and np.isfinite(threshold):
+            thresholds[model.name] = threshold
     return thresholds

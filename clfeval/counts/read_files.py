@@ -66,33 +66,40 @@ class StoredCounts:
 
 
 def read_counts(
-    opened: Predictions, descriptions: Sequence[Mapping[str, Any]] | None = None
+    opened_table: Predictions, descriptions: Sequence[Mapping[str, Any]] | None = None
 ) -> dict[str, Any]:
     """Read counts files, and add their counts; return the fields of `PredictionCounts`.
 
     descriptions: given where the counts are in no file. Raises DataError for a damaged file.
     """
-    columns = opened.columns
+    columns = opened_table.columns
     if descriptions is None:
-        descriptions = [read_description(file) or {} for file in opened.files]
-        pairs = [*zip(opened.files, descriptions, strict=True)]
-        parts = [_verified_counts(*pair, alone=len(pairs) == 1) for pair in pairs]
+        descriptions = [read_description(file) or {} for file in opened_table.files]
+        files_with_descriptions = [*zip(opened_table.files, descriptions, strict=True)]
+        frames = [
+            _verified_counts(*pair, alone=len(files_with_descriptions) == 1)
+            for pair in files_with_descriptions
+        ]
     else:
-        parts = [*map(_lazy_table, opened.files)]
+        frames = [*map(_lazy_table, opened_table.files)]
     merged = _merge_descriptions(descriptions)
-    by, scores_asked = slice_columns(merged), opened.roles.scores
-    table, merged["scores"] = _merge(parts, by, descriptions, scores_asked)
+    by, requested_scores = slice_columns(merged), opened_table.roles.scores
+    table, merged["scores"] = _merge(frames, by, descriptions, requested_scores)
     joint = _usable_joint_sums(table, merged)
     if columns.by == (FILE,) and not merged["facets"]:
         merged |= {"facets": [[FILE]], "by": [FILE]}
-        parts = _with_file_names(parts, opened.files)
-        table, _ = _merge(parts, slice_columns(merged), descriptions, scores_asked)
-    texts = {name: f"b{j}" for j, name in enumerate(columns.by)}
-    _check_sums(table, merged, opened.files[0].name)
-    by_slice, unknown = _patterns_by_slice(table, merged, columns, texts)
-    scores = scores_by_model(table, columns.models, columns.facets, texts)
+        frames = _with_file_names(frames, opened_table.files)
+        table, _ = _merge(frames, slice_columns(merged), descriptions, requested_scores)
+    short_names = {name: f"b{j}" for j, name in enumerate(columns.by)}
+    _check_sums(table, merged, opened_table.files[0].name)
+    slice_patterns, unknown = _patterns_by_slice(table, merged, columns, short_names)
+    scores = scores_by_model(table, columns.models, columns.facets, short_names)
     stored = StoredCounts(scores, table, merged, joint, unknown)
-    return {"slices": by_slice, "stored": stored, **_count_fields(opened, merged, descriptions)}
+    return {
+        "slices": slice_patterns,
+        "stored": stored,
+        **_count_fields(opened_table, merged, descriptions),
+    }
 
 
 def slice_columns(description: Mapping[str, Any]) -> list[str]:
@@ -126,8 +133,8 @@ def _verified_counts(
         if file_digest(table, description) != description["digest"]:
             problem = "its digest is of other counts, or of another description"
             raise damaged_counts(problem, file.name)
-    at_hand = alone or len(table) <= MOST_ROWS_AT_HAND
-    return table.lazy() if at_hand else frame
+    is_kept = alone or len(table) <= MOST_ROWS_AT_HAND
+    return table.lazy() if is_kept else frame
 
 
 def _check_keys(table: pl.DataFrame, description: Mapping[str, Any], name: str) -> None:
@@ -135,15 +142,14 @@ def _check_keys(table: pl.DataFrame, description: Mapping[str, Any], name: str) 
     scores = table.filter(block=SCORES)
     if description["scores"] in (EXACT, RUNS):
         keys = exact_keys(scores["lo"].to_numpy())
-        ordered = np.array_equal(keys, scores["key"].to_numpy())
+        is_ordered = np.array_equal(keys, scores["key"].to_numpy())
     else:
-        limits = (pl.col("lo").min(), pl.col("hi").max())
-        buckets = scores.group_by("model", "key").agg(*limits).sort("model", "key")
-        same_model = pl.col("model") == pl.col("model").shift()
-        ordered = not buckets.select(
-            (same_model & (pl.col("lo") <= pl.col("hi").shift())).any()
-        ).item()
-    if not ordered:
+        extremes = (pl.col("lo").min(), pl.col("hi").max())
+        buckets = scores.group_by("model", "key").agg(*extremes).sort("model", "key")
+        is_same_model = pl.col("model") == pl.col("model").shift()
+        overlaps = is_same_model & (pl.col("lo") <= pl.col("hi").shift())
+        is_ordered = not buckets.select(overlaps.any()).item()
+    if not is_ordered:
         raise damaged_counts("is not in the order of the scores", name, column="key")
 
 
@@ -151,15 +157,17 @@ def _merge_descriptions(descriptions: Sequence[Mapping[str, Any]]) -> dict[str, 
     """Return the description of added counts."""
     description: dict[str, Any] = {**descriptions[0], "uncut": {**descriptions[0]["uncut"]}}
     description.pop("digest", None)
-    for part in descriptions[1:]:
+    for file_description in descriptions[1:]:
         description["classes"] = sorted(
-            {*description["classes"], *part["classes"]}, key=natural_sort_key
+            {*description["classes"], *file_description["classes"]}, key=natural_sort_key
         )
-        description["parts"] = sorted([*description["parts"], *part["parts"]])
-        for name, (low, high) in part["uncut"].items():
+        description["parts"] = sorted([*description["parts"], *file_description["parts"]])
+        for name, (low, high) in file_description["uncut"].items():
             lowest, highest = description["uncut"].get(name, (low, high))
             description["uncut"][name] = [min(low, lowest), max(high, highest)]
-        description |= {name: description[name] + part[name] for name in ("rows", "dropped")}
+        description |= {
+            name: description[name] + file_description[name] for name in ("rows", "dropped")
+        }
     description["joint"] = _merge_joint_sums(descriptions)
     return description
 
@@ -167,66 +175,74 @@ def _merge_descriptions(descriptions: Sequence[Mapping[str, Any]]) -> dict[str, 
 def _usable_joint_sums(table: pl.DataFrame, description: Mapping[str, Any]) -> Sequence[Any]:
     """Return the joint sums of all files; none where they were made for other counts."""
     joint = description["joint"]
-    made_for = joint["against"] if joint else None
-    return joint["sums"] if made_for == counts_digest(table, description) else []
+    reference_digest = joint["against"] if joint else None
+    return joint["sums"] if reference_digest == counts_digest(table, description) else []
 
 
 def _with_file_names(
-    parts: Sequence[pl.LazyFrame], files: Sequence[TableFile]
+    frames: Sequence[pl.LazyFrame], files: Sequence[TableFile]
 ) -> list[pl.LazyFrame]:
-    """Return the counts of files with their names as slices, in folders where others are equal."""
+    """Return the counts of files with their names as slices; with folders where names are equal."""
     stems = [file.display_name.removesuffix(SUFFIX) for file in files]
     if len({*stems}) < len(stems):
         stems = [file.name.removesuffix(SUFFIX) for file in files]
-    return [part.with_columns(b0=pl.lit(stem)) for part, stem in zip(parts, stems, strict=True)]
+    return [frame.with_columns(b0=pl.lit(stem)) for frame, stem in zip(frames, stems, strict=True)]
 
 
 def _patterns_by_slice(
-    table: pl.DataFrame, description: Mapping[str, Any], columns: Columns, texts: Mapping[str, str]
+    table: pl.DataFrame,
+    description: Mapping[str, Any],
+    columns: Columns,
+    short_names: Mapping[str, str],
 ) -> tuple[dict[str | None, PatternCounts], dict[tuple[str | None, str], tuple[int, int]]]:
     """Return the patterns of each slice, and the rows of hidden labels of slices and models.
 
-    texts: the columns b0.. of the slices by name.
+    short_names: the columns b0.. of the slices by name.
     """
     models = [model.name for model in columns.models]
     unknown = dict[tuple[str | None, str], tuple[int, int]]()
-    patterns = table.filter(block=SCORES if description["min_cell"] else PATTERNS)
-    by_slice = dict[str | None, PatternCounts]()
-    for label, rows in _slices(patterns, columns.facets, texts).items():
-        part = patterns[rows]
+    pattern_rows = table.filter(block=SCORES if description["min_cell"] else PATTERNS)
+    slice_patterns = dict[str | None, PatternCounts]()
+    for label, row_indices in _slices(pattern_rows, columns.facets, short_names).items():
+        slice_table = pattern_rows[row_indices]
         if description["min_cell"]:
-            part, hidden = _label_totals(part, description)
-            unknown |= {(label, model): numbers for model, numbers in hidden.items()}
-        votes = np.array([list(text) for text in part["pattern"].to_list()], "U1") == "1"
-        votes = votes.reshape(len(part), len(models))
-        by_slice[label] = PatternCounts.from_votes(
-            models, part["truth"].to_numpy(), votes, part["n"].to_numpy()
+            slice_table, hidden_rows = _label_totals(slice_table, description)
+            unknown |= {(label, model): row_counts for model, row_counts in hidden_rows.items()}
+        votes = np.array([list(text) for text in slice_table["pattern"].to_list()], "U1") == "1"
+        votes = votes.reshape(len(slice_table), len(models))
+        slice_patterns[label] = PatternCounts.from_votes(
+            models, slice_table["truth"].to_numpy(), votes, slice_table["n"].to_numpy()
         )
-    return by_slice, unknown
+    return slice_patterns, unknown
 
 
 def _count_fields(
-    opened: Predictions, description: Mapping[str, Any], descriptions: Sequence[Mapping[str, Any]]
+    opened_table: Predictions,
+    description: Mapping[str, Any],
+    descriptions: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Return the fields of `PredictionCounts` that follow from descriptions."""
-    roles, columns = opened.roles, opened.columns
-    tasks = start_fingerprints(opened.files)
+    roles, columns = opened_table.roles, opened_table.columns
+    tasks = start_fingerprints(opened_table.files)
     files = tuple(
-        input_file(file, task, part["rows"], part["dropped"])
-        for file, task, part in zip(opened.files, tasks, descriptions, strict=True)
+        input_file(file, task, file_description["rows"], file_description["dropped"])
+        for file, task, file_description in zip(
+            opened_table.files, tasks, descriptions, strict=True
+        )
     )
     thresholds = {
-        name: np.inf if cut is None else cut for name, cut in description["thresholds"].items()
+        name: np.inf if threshold is None else threshold
+        for name, threshold in description["thresholds"].items()
     }
     names = [columns.truth, *(model.name for model in columns.models)]
     profiles = {name: ColumnProfile(frozenset(description["classes"])) for name in names}
-    settled = CountSettings(
+    settings = CountSettings(
         columns,
         description["positive"],
         thresholds,
         roles,
-        opened.layout,
-        opened.files,
+        opened_table.layout,
+        opened_table.files,
         tasks,
         profiles,
     )
@@ -242,7 +258,14 @@ def _count_fields(
         "ties": {},
         "blank_rows": 0,
         "roles": roles,
-        "evaluated": StoredRows(settled, "plain", (), no_votes, True, rows),
+        "evaluated": StoredRows(
+            settings,
+            mode="plain",
+            positive_values=(),
+            vote_values=no_votes,
+            complete=True,
+            rows=rows,
+        ),
         "uncut": {name: tuple(limits) for name, limits in description["uncut"].items()},
     }
 
@@ -254,8 +277,10 @@ def file_digest(table: pl.DataFrame, description: Mapping[str, Any]) -> str:
 
 def counts_digest(table: pl.DataFrame, description: Mapping[str, Any]) -> str:
     """Return the sha256 of counts, the same from every engine, version and order of files."""
-    of_parts = ("parts", "joint", "digest")
-    return _digest(table, {name: description[name] for name in description if name not in of_parts})
+    part_fields = ("parts", "joint", "digest")
+    return _digest(
+        table, {name: description[name] for name in description if name not in part_fields}
+    )
 
 
 def digests(table: pl.DataFrame, description: Mapping[str, Any]) -> list[str]:
@@ -276,35 +301,35 @@ def digests(table: pl.DataFrame, description: Mapping[str, Any]) -> list[str]:
 
 def _digest(table: pl.DataFrame, description: Mapping[str, Any]) -> str:
     """Return the sha256 of columns, in the order of the rows, and of a description."""
-    digest = sha256(json.dumps(description, sort_keys=True).encode())
+    hasher = sha256(json.dumps(description, sort_keys=True).encode())
     for column in table.rechunk().iter_columns():
-        nulls = column.null_count()
-        digest.update(f"{column.name} {len(column)} {nulls}".encode())
-        if nulls == len(column):
+        null_count = column.null_count()
+        hasher.update(f"{column.name} {len(column)} {null_count}".encode())
+        if null_count == len(column):
             continue
         if column.dtype == pl.String:  # few runs of equal texts
-            digest.update(repr(column.rle().struct.unnest().rows()).encode())
+            hasher.update(repr(column.rle().struct.unnest().rows()).encode())
             continue
         numbers = column.cast(pl.Int64) if column.dtype == pl.Boolean else column
-        if nulls:
-            digest.update(np.packbits(column.is_null().to_numpy()).tobytes())
+        if null_count:
+            hasher.update(np.packbits(column.is_null().to_numpy()).tobytes())
             numbers = numbers.fill_null(0)
-        kind = "<f8" if column.dtype == pl.Float64 else "<i8"
-        digest.update((numbers.to_numpy() + 0).astype(kind, copy=False).tobytes())  # -0.0 is 0.0
-    return digest.hexdigest()
+        dtype = "<f8" if column.dtype == pl.Float64 else "<i8"
+        hasher.update((numbers.to_numpy() + 0).astype(dtype, copy=False).tobytes())  # -0.0 is 0.0
+    return hasher.hexdigest()
 
 
 def _merge(
-    parts: Sequence[pl.LazyFrame],
+    frames: Sequence[pl.LazyFrame],
     by: Sequence[str],
     descriptions: Sequence[Any],
-    requested: str | None,
+    requested_scores: str | None,
 ) -> tuple[pl.DataFrame, str]:
     """Return the added counts of files, and whether scores are single or in buckets."""
     keys = [*COUNTED[:1], *by, *COUNTED[1:]]
-    rows = pl.concat([part.select(*keys, *SUMMED) for part in parts])
-    table = _sum_counts(rows, keys) if len(parts) > 1 else rows.collect()
-    bits = _bits_in_force(table, descriptions, requested)
+    rows = pl.concat([frame.select(*keys, *SUMMED) for frame in frames])
+    table = _sum_counts(rows, keys) if len(frames) > 1 else rows.collect()
+    bits = _bits_in_force(table, descriptions, requested_scores)
     if descriptions[0]["min_cell"]:
         return table.select(*keys, *SUMMED), RUNS
     file_bits = {parse_bits(description["scores"]) for description in descriptions}
@@ -319,29 +344,32 @@ def _merge_joint_sums(descriptions: Sequence[Any]) -> dict[str, Any]:
     references = {joint["against"] for joint in joint_sums}
     if None in references or len(references) > 1:
         return {}
-    sums = sorted((part for joint in joint_sums for part in joint["sums"]), key=json.dumps)
+    sums = sorted(
+        (part_sums for joint in joint_sums for part_sums in joint["sums"]), key=json.dumps
+    )
     return {"against": references.pop(), "sums": sums}
 
 
 def _fold_scores(table: pl.DataFrame, bits: int, thresholds: Mapping[str, float | None]) -> Any:
     """Return counts with all scores in buckets, from single scores or smaller buckets."""
     keys = [name for name in table.columns if name not in SUMMED]
-    parts = [table.filter(pl.col("block") != SCORES)]
-    for rows in table.filter(block=SCORES).partition_by("model"):
-        cut = thresholds[rows["model"][0]]
-        folded = with_buckets(nw.from_native(rows.lazy()), "lo", bits, cut)
+    blocks = [table.filter(pl.col("block") != SCORES)]
+    for model_rows in table.filter(block=SCORES).partition_by("model"):
+        threshold = thresholds[model_rows["model"][0]]
+        folded = with_buckets(nw.from_native(model_rows.lazy()), "lo", bits, threshold)
         terms = {f"m{i}": pl.coalesce(f"m{i}", pl.col(f"d{i}") * pl.col("n")) for i in (1, 2)}
-        parts.append(folded.to_native().with_columns(**terms).select(table.columns).collect())
-    return _sum_counts(pl.concat(parts).lazy(), keys)
+        blocks.append(folded.to_native().with_columns(**terms).select(table.columns).collect())
+    return _sum_counts(pl.concat(blocks).lazy(), keys)
 
 
 def _sum_counts(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Return counts with equal keys added, sorted."""
     sums = (pl.col(SUMMED[:3]).sum(), pl.col("lo").min(), pl.col("hi").max())
-    single = pl.col("m1").is_null().all().alias("single")
-    table = rows.group_by(keys).agg(*sums, single).sort(keys)
-    none = pl.when(~pl.col("single")).then(pl.col("m1", "m2"))
-    return table.with_columns(none).drop("single").collect(engine="streaming")
+    is_single = pl.col("m1").is_null().all().alias("single")
+    table = rows.group_by(keys).agg(*sums, is_single).sort(keys)
+    # without a sum null, which polars adds up to 0
+    known_sums = pl.when(~pl.col("single")).then(pl.col("m1", "m2"))
+    return table.with_columns(known_sums).drop("single").collect(engine="streaming")
 
 
 def exact_keys(scores: Floats) -> Ints:
@@ -352,12 +380,14 @@ def exact_keys(scores: Floats) -> Ints:
 
 def _check_sums(table: pl.DataFrame, description: Mapping[str, Any], name: str) -> None:
     """Raise DataError for counts that do not add up to the rows: a part is missing or changed."""
-    hides = description["min_cell"] > 0
+    hides_counts = description["min_cell"] > 0
     models = description["models"]
-    scored = [model["name"] for model in models if hides or model["kind"] == "score"]
+    scored_models = [model["name"] for model in models if hides_counts or model["kind"] == "score"]
     totals = table.group_by("block", "model").agg(pl.col("n").sum()).rows()
-    sums = {(block, model): n for block, model, n in totals}
-    blocks = {*[(PATTERNS, None)] * (not hides), *((SCORES, model) for model in scored)}
+    sums = {(block, model): row_count for block, model, row_count in totals}
+    blocks = {(SCORES, model) for model in scored_models}
+    if not hides_counts:
+        blocks.add((PATTERNS, None))
     pattern_lengths = table.filter(block=PATTERNS)["pattern"].str.len_bytes()
     is_complete = {*sums} == blocks and {*sums.values()} == {description["rows"]}
     if not is_complete or not {*pattern_lengths} <= {len(models)}:
@@ -373,22 +403,30 @@ def _label_totals(
     Hidden labels, of positives and of negatives of a model, are counted as negative.
     """
     models = description["models"]
-    cuts = {model["name"]: 0.5 if model["kind"] == "label" else np.inf for model in models}
-    cuts |= {name: cut for name, cut in description["thresholds"].items() if cut is not None}
-    cut = pl.col("model").replace_strict(cuts, return_dtype=pl.Float64)
-    above = _rows_by_model_and_truth(runs.filter(pl.col("lo") >= cut))
-    split = _rows_by_model_and_truth(runs.filter(pl.col("lo") < cut, pl.col("hi") >= cut))
-    rows = list[tuple[str, bool, int]]()
+    # labels are counted as scores 0 and 1
+    thresholds = {model["name"]: 0.5 if model["kind"] == "label" else np.inf for model in models}
+    thresholds |= {
+        name: threshold
+        for name, threshold in description["thresholds"].items()
+        if threshold is not None
+    }
+    model_threshold = pl.col("model").replace_strict(thresholds, return_dtype=pl.Float64)
+    flagged_rows = _rows_by_model_and_truth(runs.filter(pl.col("lo") >= model_threshold))
+    split_rows = _rows_by_model_and_truth(
+        runs.filter(pl.col("lo") < model_threshold, pl.col("hi") >= model_threshold)
+    )
+    pattern_rows = list[tuple[str, bool, int]]()
     first_runs = runs.filter(model=models[0]["name"])
     for truth, n in first_runs.group_by("truth").agg(pl.col("n").sum()).rows():
-        flagged = [above.get((model, truth), 0) for model in cuts]
-        for low, high in pairwise(sorted({0, *flagged, n})):
-            pattern = "".join("01"[low < count] for count in flagged)
-            rows.append((pattern, truth, high - low))
-    hidden = {
-        model: (split.get((model, True), 0), split.get((model, False), 0)) for model, _ in split
+        flagged_counts = [flagged_rows.get((model, truth), 0) for model in thresholds]
+        for low_count, high_count in pairwise(sorted({0, *flagged_counts, n})):
+            pattern = "".join("01"[low_count < count] for count in flagged_counts)
+            pattern_rows.append((pattern, truth, high_count - low_count))
+    hidden_rows = {
+        model: (split_rows.get((model, True), 0), split_rows.get((model, False), 0))
+        for model, _ in split_rows
     }
-    return pl.DataFrame(rows, ["pattern", "truth", "n"], orient="row"), hidden
+    return pl.DataFrame(pattern_rows, ["pattern", "truth", "n"], orient="row"), hidden_rows
 
 
 def _rows_by_model_and_truth(runs: pl.DataFrame) -> dict[tuple[str, bool], int]:
@@ -398,79 +436,87 @@ def _rows_by_model_and_truth(runs: pl.DataFrame) -> dict[tuple[str, bool], int]:
 
 
 def _slices(
-    table: pl.DataFrame, facets: Facets, texts: Mapping[str, str]
+    table: pl.DataFrame, facets: Facets, short_names: Mapping[str, str]
 ) -> dict[str | None, Ints]:
-    """Return the rows of the whole table (None) and of each slice."""
-    columns = {name: table[short].to_list() for name, short in texts.items()}
+    """Return the row indices of the whole table (None) and of each slice."""
+    columns = {name: table[short_name].to_list() for name, short_name in short_names.items()}
     rows_by_slice: dict[str | None, Ints] = {None: np.arange(len(table))}
     return rows_by_slice | slice_rows(facets, columns)
 
 
 def scores_by_model(
-    table: pl.DataFrame, models: Sequence[ModelColumns], facets: Facets, texts: Mapping[str, str]
+    table: pl.DataFrame,
+    models: Sequence[ModelColumns],
+    facets: Facets,
+    short_names: Mapping[str, str],
 ) -> dict[int, Mapping[str | None, ScoreCounts]]:
-    """Return the scores, or buckets, of each model with scores, by its place among all."""
+    """Return the scores, or buckets, of each model with scores, by its index among all models."""
     return {
-        i: score_counts_by_slice(table.filter(block=SCORES, model=model.name), facets, texts)
+        i: score_counts_by_slice(table.filter(block=SCORES, model=model.name), facets, short_names)
         for i, model in enumerate(models)
         if model.kind != "label"
     }
 
 
 def score_counts_by_slice(
-    table: pl.DataFrame, facets: Facets, texts: Mapping[str, str]
+    table: pl.DataFrame, facets: Facets, short_names: Mapping[str, str]
 ) -> dict[str | None, ScoreCounts]:
     """Return the scores, or buckets, of a model in the whole table and in each slice.
 
-    texts: the columns b0.. of the slices by name.
+    short_names: the columns b0.. of the slices by name.
     """
-    names = ("key", "truth", *SUMMED)
-    key, truth, n, m1, m2, low, high = (table[name].fill_null(0).to_numpy() for name in names)
-    summed = table["m1"].null_count() < len(table)
-    bucketed = summed or bool((low < high).any())
-    _, place = np.unique(key, return_inverse=True)
-    lowest = np.full(place.max(initial=-1) + 1, np.inf)
-    np.minimum.at(lowest, place, low)
+    columns = ("key", "truth", *SUMMED)
+    key, truth, n, m1, m2, low, high = (table[name].fill_null(0).to_numpy() for name in columns)
+    has_sums = table["m1"].null_count() < len(table)
+    has_buckets = has_sums or bool((low < high).any())
+    _, key_index = np.unique(key, return_inverse=True)
+    lowest = np.full(key_index.max(initial=-1) + 1, np.inf)
+    np.minimum.at(lowest, key_index, low)
 
     def count_scores(rows: Ints) -> ScoreCounts:
         is_positive = truth[rows]
-        if not bucketed:
+        if not has_buckets:
             positives = np.where(is_positive, n[rows], 0)
             negatives = np.where(is_positive, 0, n[rows])
             return ScoreCounts.from_scores(low[rows], positives, negatives)
-        present, bucket = np.unique(place[rows], return_inverse=True)
-        cells = (~is_positive).astype(np.int64), bucket
-        sums = np.zeros((3, 2, len(present)), np.int64)
+        present_keys, bucket_index = np.unique(key_index[rows], return_inverse=True)
+        cell_indices = (~is_positive).astype(np.int64), bucket_index
+        sums = np.zeros((3, 2, len(present_keys)), np.int64)
         for cell_sums, column in zip(sums, (n, m1, m2), strict=True):
-            np.add.at(cell_sums, cells, column[rows])
-        smallest = np.full((2, len(present)), np.inf)
-        largest = np.full((2, len(present)), -np.inf)
-        np.minimum.at(smallest, cells, low[rows])
-        np.maximum.at(largest, cells, high[rows])
-        buckets = Buckets.from_sums(sums[1], sums[2], smallest, largest, hidden=not summed)
-        return ScoreCounts(lowest[present], sums[0, 0], sums[0, 1], buckets=buckets)
+            np.add.at(cell_sums, cell_indices, column[rows])
+        smallest = np.full((2, len(present_keys)), np.inf)
+        largest = np.full((2, len(present_keys)), -np.inf)
+        np.minimum.at(smallest, cell_indices, low[rows])
+        np.maximum.at(largest, cell_indices, high[rows])
+        (positives, negatives), m1_sums, m2_sums = sums
+        buckets = Buckets.from_sums(m1_sums, m2_sums, smallest, largest, hidden=not has_sums)
+        return ScoreCounts(lowest[present_keys], positives, negatives, buckets=buckets)
 
-    return {label: count_scores(rows) for label, rows in _slices(table, facets, texts).items()}
+    return {
+        label: count_scores(rows) for label, rows in _slices(table, facets, short_names).items()
+    }
 
 
 def _bits_in_force(
-    table: pl.DataFrame, descriptions: Sequence[Any], requested: str | None
+    table: pl.DataFrame, descriptions: Sequence[Any], requested_scores: str | None
 ) -> int | None:
     """Return the bits of the buckets of added counts: the fewest of those of files and requested.
 
     None for single scores.
     """
     file_bits = [parse_bits(description["scores"]) for description in descriptions]
-    if requested == EXACT and any(file_bits):
+    if requested_scores == EXACT and any(file_bits):
         message = f"{OPTION}--scores{END} {EXACT}, but counts hold buckets of scores"
         raise UsageError.new(message, "needs-predictions", hint="count the tables again with it")
-    requested_bits = [] if requested is None else [parse_bits(requested)]
+    requested_bits = [] if requested_scores is None else [parse_bits(requested_scores)]
     known_bits = [bits for bits in (*file_bits, *requested_bits) if bits is not None]
     if known_bits:
         return min(known_bits)
-    distinct = pl.col("key").n_unique()
-    most = table.filter(block=SCORES).group_by("model").agg(distinct)["key"].max()
-    return BITS if requested is None and isinstance(most, int) and most > MOST_DISTINCT else None
+    distinct_count = pl.col("key").n_unique()
+    largest_number = table.filter(block=SCORES).group_by("model").agg(distinct_count)["key"].max()
+    # of no scores the count is null
+    has_many = isinstance(largest_number, int) and largest_number > MOST_DISTINCT
+    return BITS if requested_scores is None and has_many else None
 
 
 def parse_bits(text: str) -> int | None:

@@ -95,13 +95,13 @@ class ScoredRows:
     def map_parts(self, function: Callable[[K], T], parts: Sequence[K]) -> Iterator[T]:
         """Yield the result of a function for each part, in order; in parallel for many rows."""
         rows = len(self.truth)
-        most = _MOST_AT_ONCE // max(rows, 1)
-        if len(parts) < 2 or most < 2 or rows < _LEAST_AT_ONCE:
+        worker_limit = _MOST_AT_ONCE // max(rows, 1)
+        if len(parts) < 2 or worker_limit < 2 or rows < _LEAST_AT_ONCE:
             yield from map(function, parts)
             return
         from concurrent.futures import ThreadPoolExecutor
 
-        with ThreadPoolExecutor(min(len(parts), most, pl.thread_pool_size())) as pool:
+        with ThreadPoolExecutor(min(len(parts), worker_limit, pl.thread_pool_size())) as pool:
             yield from pool.map(function, parts)
 
     def pair(self, i: int, j: int) -> DistinctRows:
@@ -112,35 +112,41 @@ class ScoredRows:
     def ranked(self, j: int) -> tuple[ScoreCounts, Ints]:
         """Return the score counts of a model, and the index of each row's score in them, (n,)."""
         x = self.scores[j]
-        order, ordered = sort_rows(x)
-        kind = np.int32 if len(x) < 2**30 else np.int64
-        place: Ints = np.empty(len(x), kind)
-        place[order] = np.cumsum(is_new_score(ordered), dtype=kind) - 1
+        order, ordered_scores = sort_rows(x)
+        index_type = np.int32 if len(x) < 2**30 else np.int64
+        score_index: Ints = np.empty(len(x), index_type)
+        score_index[order] = np.cumsum(is_new_score(ordered_scores), dtype=index_type) - 1
         n = None if self.weights is None else self.weights[order]
-        counts = ScoreCounts.from_rows(ordered, self.truth.take(order), n, self.unit)
-        return counts if self.independent_rows else self._owned(counts, place, self.truth), place
+        counts = ScoreCounts.from_rows(ordered_scores, self.truth.take(order), n, self.unit)
+        return counts if self.independent_rows else self._owned(
+            counts, score_index, self.truth
+        ), score_index
 
     def slice_scores(
-        self, all_counts: ScoreCounts, place: Ints, label: str
+        self, all_counts: ScoreCounts, score_index: Ints, label: str
     ) -> tuple[ScoreCounts, Ints]:
         """Return the score counts of a slice and their indices in `all_counts`; see `ranked`."""
         rows = self.slices[label]
-        slice_place = place.take(rows)
+        slice_score_index = score_index.take(rows)
         truth = self.truth.take(rows)
         weights = None if self.weights is None else self.weights[rows]
         owners = None if self.owners is None else self.owners[rows]
         if weights is None:  # sorting numbers takes half the time of sorting indices
-            code = 2 * slice_place + truth
-            code = np.sort(code.astype(np.int32) if len(place) < 2**30 else code)
-            counts = ScoreCounts.from_rows(code >> 1, code % 2 == 1, None)
+            class_code = 2 * slice_score_index + truth  # its last bit is the class
+            class_code = np.sort(
+                class_code.astype(np.int32) if len(score_index) < 2**30 else class_code
+            )
+            counts = ScoreCounts.from_rows(class_code >> 1, class_code % 2 == 1, None)
         else:
-            counts = ScoreCounts.from_rows(slice_place, truth, weights, self.unit)
+            counts = ScoreCounts.from_rows(slice_score_index, truth, weights, self.unit)
         indices = counts.scores.astype(np.int64)
         counts = replace(counts, scores=all_counts.scores.take(indices))
         if self.independent_rows:
             return counts, indices
-        part = replace(self, weights=weights, owners=owners)
-        return part._owned(counts, np.searchsorted(indices, slice_place), truth), indices
+        slice_units = replace(self, weights=weights, owners=owners)
+        return slice_units._owned(
+            counts, np.searchsorted(indices, slice_score_index), truth
+        ), indices
 
     @property
     def weighed(self) -> bool:
@@ -152,13 +158,13 @@ class ScoredRows:
         """True if rows are independent, and weights only repeat them."""
         return self.owners is None and not self.weighed
 
-    def _owned(self, counts: ScoreCounts, place: Ints, truth: Bools) -> ScoreCounts:
+    def _owned(self, counts: ScoreCounts, score_index: Ints, truth: Bools) -> ScoreCounts:
         """Return score counts with the cluster counts or row weights of their rows."""
         m = len(counts.scores)
-        class_place = np.where(truth, place, place + m)
-        n = np.ones(len(place), np.int64) if self.weights is None else self.weights
+        class_index = np.where(truth, score_index, score_index + m)
+        n = np.ones(len(score_index), np.int64) if self.weights is None else self.weights
         return replace(
-            counts, clusters=clusters_or_weights(_row_owners(n, self.owners), class_place, n, 2 * m)
+            counts, clusters=clusters_or_weights(_row_owners(n, self.owners), class_index, n, 2 * m)
         )
 
 
@@ -176,26 +182,35 @@ class StoredScores(ScoredRows):
     @classmethod
     def from_counted(cls, predictions: PredictionCounts) -> StoredScores:
         """Build from the counts of models, of which no two are known to be the same."""
-        scored = tuple(i for i, model in enumerate(predictions.models) if model.kind != "label")
+        scored_indices = tuple(
+            i for i, model in enumerate(predictions.models) if model.kind != "label"
+        )
         labels = [label for label in predictions.slices if label is not None]
-        slices = {label: np.array([k]) for k, label in enumerate(labels)}
-        names = tuple(np.array([float(i)]) for i in scored)
-        counts = [predictions.scores(i) for i in scored]
-        return cls(scored, names, np.zeros(0, bool), None, slices, None, counts=counts)
+        slices = {label: np.array([slice_index]) for slice_index, label in enumerate(labels)}
+        model_markers = tuple(np.array([float(i)]) for i in scored_indices)
+        counts = [predictions.scores(i) for i in scored_indices]
+        return cls(
+            models=scored_indices,
+            scores=model_markers,
+            truth=np.zeros(0, bool),
+            weights=None,
+            slices=slices,
+            owners=None,
+            counts=counts,
+        )
 
     def ranked(self, j: int) -> tuple[ScoreCounts, Ints]:
         """Return the score counts of a model, and its number."""
         return self.counts[j][None], np.array([j])
 
     def slice_scores(
-        self, all_counts: ScoreCounts, place: Ints, label: str
+        self, all_counts: ScoreCounts, score_index: Ints, label: str
     ) -> tuple[ScoreCounts, Ints]:
         """Return the score counts of a slice and their indices in `all_counts`."""
-        labels = [
-            slice_label for slice_label in self.counts[place.item()] if slice_label is not None
-        ]
-        parts = [self.counts[place.item()][labels[k]] for k in self.slices[label].tolist()]
-        slice_counts = reduce(add, parts)
+        model_counts = self.counts[score_index.item()]
+        labels = [slice_label for slice_label in model_counts if slice_label is not None]
+        counts_of_slices = [model_counts[labels[k]] for k in self.slices[label].tolist()]
+        slice_counts = reduce(add, counts_of_slices)
         return slice_counts, np.searchsorted(all_counts.scores, slice_counts.scores)
 
 
@@ -208,46 +223,54 @@ def read_scored_rows(predictions: PredictionCounts, labels: Collection[str] = ()
         return StoredScores.from_counted(predictions)
     evaluated = predictions.evaluated
     columns = evaluated.settled.columns
-    scored = tuple(i for i, model in enumerate(columns.models) if model.kind != "label")
-    labelled = {i: model.name for i, model in enumerate(columns.models) if model.name in labels}
-    tables = _scored_tables(predictions, scored, [*labelled])
-    scores = [concatenate_column(tables, f"s{i}") for i in scored]
+    scored_indices = tuple(i for i, model in enumerate(columns.models) if model.kind != "label")
+    labelled_models = {
+        i: model.name for i, model in enumerate(columns.models) if model.name in labels
+    }
+    tables = _scored_tables(predictions, scored_indices, [*labelled_models])
+    scores = [concatenate_column(tables, f"s{i}") for i in scored_indices]
     truth = concatenate_column(tables, "t").astype(bool)
     weights = concatenate_column(tables, "w").astype(np.int64) if columns.weight else None
     owners = cluster_numbers(tables) if columns.cluster is not None else None
-    by_name = order_by_name([columns.models[i].name for i in scored])
+    name_order = order_by_name([columns.models[i].name for i in scored_indices])
     weights_and_owners = [column for column in (weights, owners) if column is not None]
-    order = canonical_order([truth, *(scores[j] for j in by_name), *weights_and_owners])
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
+    row_order = canonical_order([truth, *(scores[j] for j in name_order), *weights_and_owners])
+    rank = np.empty_like(row_order)
+    rank[row_order] = np.arange(len(row_order))
     slices = slice_rows_of_tables(tables, columns.facets, columns.by)
     return ScoredRows(
-        scored,
-        tuple(column.take(order) for column in scores),  # less time than by [order]
-        truth.take(order),
-        None if weights is None else weights[order],
-        {label: np.sort(rank[rows]) for label, rows in slices.items()},
-        None if owners is None else owners[order],
-        evaluated.settled.unit,
-        {
-            name: concatenate_column(tables, f"v{i}").astype(bool).take(order)
-            for i, name in labelled.items()
+        models=scored_indices,
+        scores=tuple(column.take(row_order) for column in scores),  # less time than by [order]
+        truth=truth.take(row_order),
+        weights=None if weights is None else weights[row_order],
+        slices={label: np.sort(rank[rows]) for label, rows in slices.items()},
+        owners=None if owners is None else owners[row_order],
+        unit=evaluated.settled.unit,
+        labels={
+            name: concatenate_column(tables, f"v{i}").astype(bool).take(row_order)
+            for i, name in labelled_models.items()
         },
     )
 
 
 def _scored_tables(
-    predictions: PredictionCounts, scored: Sequence[int], labelled: Sequence[int]
+    predictions: PredictionCounts, scored_indices: Sequence[int], labelled_indices: Sequence[int]
 ) -> list[nw.DataFrame[Any]]:
-    """Read the scores or labels of models, truth, slices, weights and clusters of each file."""
+    """Read the scores or labels of models, truth, slices, weights and clusters of each file.
+
+    scored_indices, labelled_indices: indices of the models whose scores, or labels, are read.
+    """
     columns = predictions.evaluated.settled.columns
-    names = [*(f"s{i}" for i in scored), *(f"b{j}" for j in range(len(columns.by)))]
-    names += [f"v{i}" for i in labelled]
-    names += [*(["w"] if columns.weight else []), *(["c"] if columns.cluster is not None else [])]
+    column_names = [*(f"s{i}" for i in scored_indices), *(f"b{j}" for j in range(len(columns.by)))]
+    column_names += [f"v{i}" for i in labelled_indices]
+    column_names += [
+        *(["w"] if columns.weight else []),
+        *(["c"] if columns.cluster is not None else []),
+    ]
     return [
-        collect(frame.select(*names, t=nw.col("t").cast(nw.Int8)))
+        collect(frame.select(*column_names, t=nw.col("t").cast(nw.Int8)))
         for frame in predictions.evaluated.frames(
-            votes=bool(labelled), scores=scored, by=True, cluster=True
+            votes=bool(labelled_indices), scores=scored_indices, by=True, cluster=True
         )
     ]
 
@@ -260,12 +283,13 @@ def concatenate_column(tables: Sequence[nw.DataFrame[Any]], name: str) -> Floats
 
 def canonical_order(columns: Sequence[Floats | Ints | Bools]) -> Ints:
     """Return row indices ordered by a hash of the content, independent of the order of rows."""
-    code = np.zeros(len(columns[0]), np.uint64)
+    hash_code = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
-        code ^= (np.asarray(column, np.float64) + 0.0).view(np.uint64)  # -0.0 is 0.0
-        code *= _ODD
-        code ^= code >> np.uint64(29)
-    return sort_rows(code)[0]
+        hash_code ^= (np.asarray(column, np.float64) + 0.0).view(np.uint64)  # -0.0 is 0.0
+        hash_code *= _ODD
+        hash_code ^= hash_code >> np.uint64(29)
+    order, _ = sort_rows(hash_code)
+    return order
 
 
 _AT_ONCE = 2**16  # rows
@@ -284,23 +308,23 @@ def truth_digest(sample: Sample) -> str | None:
     if predictions is None or predictions.stored is not None:
         return f"counts:{sha256(_class_totals(sample)).hexdigest()}"
     columns = predictions.evaluated.settled.columns
-    multiclass = predictions.multiclass
-    with_ids = columns.id is not None
+    is_multiclass = predictions.multiclass
+    has_ids = columns.id is not None
     frames = predictions.evaluated.frames(
-        key=with_ids, cluster=True, labels=(0,) if multiclass else ()
+        key=has_ids, cluster=True, labels=(0,) if is_multiclass else ()
     )
-    names = [*(["key"] if with_ids else []), "y" if multiclass else "t"]
-    names += [*(["w"] if columns.weight else []), *(["c"] if columns.cluster else [])]
-    rows = collect(concatenate_frames([frame.select(names) for frame in frames]))
-    if with_ids or predictions.evaluated.settled.layout.gathers:
-        rows = rows.sort(*names)
-    digest = sha256(f"{predictions.positive!r} {names!r}\n".encode("utf-8", "surrogatepass"))
+    column_names = [*(["key"] if has_ids else []), "y" if is_multiclass else "t"]
+    column_names += [*(["w"] if columns.weight else []), *(["c"] if columns.cluster else [])]
+    rows = collect(concatenate_frames([frame.select(column_names) for frame in frames]))
+    if has_ids or predictions.evaluated.settled.layout.gathers:
+        rows = rows.sort(*column_names)
+    hasher = sha256(f"{predictions.positive!r} {column_names!r}\n".encode("utf-8", "surrogatepass"))
     for start in range(0, len(rows), _AT_ONCE):
-        part = rows[start : start + _AT_ONCE]
-        for name in names:
-            texts = map(repr, map(as_text, part[name].to_list()))
-            digest.update("\n".join(texts).encode("utf-8", "surrogatepass"))
-    return f"{'ids' if with_ids else 'rows'}:{digest.hexdigest()}"
+        row_block = rows[start : start + _AT_ONCE]
+        for name in column_names:
+            texts = map(repr, map(as_text, row_block[name].to_list()))
+            hasher.update("\n".join(texts).encode("utf-8", "surrogatepass"))
+    return f"{'ids' if has_ids else 'rows'}:{hasher.hexdigest()}"
 
 
 def _class_totals(sample: Sample) -> bytes:
@@ -323,25 +347,28 @@ def list_changes(
     At most `most` of each, in the order of the table (of ids in a long table). A row has its id, or
     file and row; truth, prediction of the reference (before) and of the model (after).
     """
-    settled = predictions.evaluated.settled
-    names = [model.name for model in settled.columns.models]
-    positions = [(names.index(model), names.index(reference)) for model, reference in pairs]
+    settings = predictions.evaluated.settled
+    models = [model.name for model in settings.columns.models]
+    index_pairs = [(models.index(model), models.index(reference)) for model, reference in pairs]
     if predictions.multiclass:
-        changes_of_pairs = [[*_changes_of_classes(predictions, *pair)] for pair in positions]
+        changes_of_pairs = [[*_changes_of_classes(predictions, *pair)] for pair in index_pairs]
     else:
-        changes_of_pairs = _changes_of_two_classes(predictions, positions, most)
-    key = "row" if settled.columns.id is None else "id"
+        changes_of_pairs = _changes_of_two_classes(predictions, index_pairs, most)
+    key_name = "row" if settings.columns.id is None else "id"
     for (model, reference), changes in zip(pairs, changes_of_pairs, strict=True):
-        if settled.layout.gathers:
+        if settings.layout.gathers:
             changes.sort(key=lambda change: natural_sort_key(change.key))
-        for right in (False, True):
-            for change in [change for change in changes if change.right is right][:most]:
+        for is_right in (False, True):
+            for change in [change for change in changes if change.right is is_right][:most]:
+                key: int | str = as_text(change.key) or ""
+                if key_name == "row":
+                    key = int(change.key)
                 yield as_row(
                     {
                         "model": model,
                         "reference": reference,
                         "file": change.file,
-                        key: int(change.key) if key == "row" else as_text(change.key) or "",
+                        key_name: key,
                         "truth": change.truth,
                         "before": change.old,
                         "after": change.new,
@@ -366,15 +393,19 @@ def _changes_of_two_classes(
     """Return the rows that only one model of each pair predicts correctly, of two classes."""
     changes_of_pairs: list[list[_Change]] = [[] for _ in pairs]
     evaluated = predictions.evaluated
-    names = _class_names(predictions)
+    class_names = _class_names(predictions)
     gathers = evaluated.settled.layout.gathers
     frames = evaluated.frames(votes=True, key=True)
     for file, frame in zip(evaluated.settled.files, frames, strict=not gathers):
-        head = None if gathers else collect(frame.head(_FIRST))
-        for k, right in product(range(len(pairs)), (False, True)):
-            for key, *votes in _changed_rows(frame, head, pairs[k], right, most).rows():
-                truth, old, new = (names[bool(vote)] for vote in votes)
-                changes_of_pairs[k].append(_Change(file.display_name, right, truth, key, old, new))
+        first_rows = None if gathers else collect(frame.head(_FIRST))
+        for pair_index, is_right in product(range(len(pairs)), (False, True)):
+            for key, *votes in _changed_rows(
+                frame, first_rows, pairs[pair_index], is_right, most
+            ).rows():
+                truth, old, new = (class_names[bool(vote)] for vote in votes)
+                changes_of_pairs[pair_index].append(
+                    _Change(file.display_name, is_right, truth, key, old, new)
+                )
     return changes_of_pairs
 
 
@@ -386,48 +417,53 @@ def _class_names(predictions: PredictionCounts) -> dict[bool, str]:
 
 
 def _changed_rows(
-    frame: Frame, head: nw.DataFrame[Any] | None, pair: tuple[int, int], right: bool, most: int
+    frame: Frame,
+    first_rows: nw.DataFrame[Any] | None,
+    pair: tuple[int, int],
+    is_right: bool,
+    most: int,
 ) -> nw.DataFrame[Any]:
     """Return key, truth and votes of the rows that a model predicts newly right, or newly wrong.
 
-    pair: the places of the model and its reference. head: the first rows of the frame, which
+    pair: the indices of the model and its reference. first_rows: the first rows of the frame, which
     usually have as many as `most`; None to return all rows.
     """
     new, old = (nw.col(f"v{i}") for i in pair)
-    changed = (new != old) & ((new if right else old) == nw.col("t"))
+    is_changed = (new != old) & ((new if is_right else old) == nw.col("t"))
     columns = {"t": nw.col("t"), "old": old, "new": new}
-    if head is None:
-        return collect(frame.filter(changed).select("key", **columns))
-    table = head.filter(changed).select("key", **columns).head(most)
-    if len(table) < most and len(head) == _FIRST:
-        return collect(frame.filter(changed).select("key", **columns).head(most))
+    if first_rows is None:
+        return collect(frame.filter(is_changed).select("key", **columns))
+    table = first_rows.filter(is_changed).select("key", **columns).head(most)
+    if len(table) < most and len(first_rows) == _FIRST:
+        return collect(frame.filter(is_changed).select("key", **columns).head(most))
     return table
 
 
 def _changes_of_classes(predictions: PredictionCounts, i: int, j: int) -> Iterator[_Change]:
     """Yield the rows that only one of two models predicts correctly, of more than two classes."""
     evaluated = predictions.evaluated
-    names = predictions.order
+    classes = predictions.order
     frames = evaluated.frames(labels=(i, j), key=True)
     for file, frame in zip(
         evaluated.settled.files, frames, strict=not evaluated.settled.layout.gathers
     ):
         table = collect(frame.select("key", "y", f"y{i}", f"y{j}"))
         keys = table["key"].to_list()
-        truth = encode_classes(table["y"].to_list(), names)
+        truth = encode_classes(table["y"].to_list(), classes)
         new, old = (
             encode_classes(
-                predicted_labels(evaluated.settled.columns.models[k], table[f"y{k}"]), names
+                predicted_labels(evaluated.settled.columns.models[k], table[f"y{k}"]), classes
             )
             for k in (i, j)
         )
-        changed = (new != old) & ((new == truth) | (old == truth))
-        for row in changed.nonzero()[0].tolist():
+        is_changed = (new != old) & ((new == truth) | (old == truth))
+        (changed_rows,) = is_changed.nonzero()
+        for row in changed_rows.tolist():
             yield _Change(
                 file.display_name,
                 bool(new[row] == truth[row]),
-                names[truth[row]],
+                classes[truth[row]],
                 keys[row],
-                names[old[row]],
-                names[new[row]],
+                classes[old[row]],
+                classes[new[row]],
             )

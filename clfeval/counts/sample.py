@@ -56,20 +56,29 @@ class Sample:
         if predictions is not None and predictions.multiclass:
             facts["classes"] = f"{len(predictions.order)}: {list_names(predictions.order)}"
         else:
-            for word, names in (("positive", (self.positive,)), ("negative", self.negative)):
-                totals = counts.display_units(f"{word}s")
-                if word == "negative" and not self.counts_negatives:
+            for class_word, classes in (
+                ("positive", (self.positive,)),
+                ("negative", self.negative),
+            ):
+                row_counts = counts.display_units(f"{class_word}s")
+                if class_word == "negative" and not self.counts_negatives:
                     continue
-                extremes = dict.fromkeys((totals.min().item(), totals.max().item()))
-                facts[f"{word}: {list_names(names)}"] = " to ".join(map(format_rows, extremes))
+                extremes = dict.fromkeys((row_counts.min().item(), row_counts.max().item()))
+                facts[f"{class_word}: {list_names(classes)}"] = " to ".join(
+                    map(format_rows, extremes)
+                )
         facts["models"] = len(counts.models)
-        all_rows = self.patterns.get(None)
-        if all_rows is not None and isinstance(all_rows.clusters, ClusterCounts):
-            facts["clusters"] = len(all_rows.clusters)
-        if cuts := {cut for cut in self.thresholds.values() if cut is not None}:
-            facts["thresholds"] = join_texts([f"{cut:g}" for cut in sorted(cuts)])
-        parts = {"runs": len(self.runs), "slices": len(self.slices) - 1}
-        return facts | {name: number for name, number in parts.items() if number}
+        all_patterns = self.patterns.get(None)
+        if all_patterns is not None and isinstance(all_patterns.clusters, ClusterCounts):
+            facts["clusters"] = len(all_patterns.clusters)
+        if known_thresholds := {
+            threshold for threshold in self.thresholds.values() if threshold is not None
+        }:
+            facts["thresholds"] = join_texts(
+                [f"{threshold:g}" for threshold in sorted(known_thresholds)]
+            )
+        part_counts = {"runs": len(self.runs), "slices": len(self.slices) - 1}
+        return facts | {name: part_count for name, part_count in part_counts.items() if part_count}
 
     @property
     def counts_negatives(self) -> bool:
@@ -79,8 +88,8 @@ class Sample:
     @property
     def patterns(self) -> Mapping[str | None, PatternCounts]:
         """Pattern counts of the table and its slices; empty if only counts per model are known."""
-        hidden = self.predictions is None or self.predictions.min_cell
-        slices = {} if self.predictions is None or hidden else self.predictions.slices
+        is_hidden = self.predictions is None or self.predictions.min_cell
+        slices = {} if self.predictions is None or is_hidden else self.predictions.slices
         return {label: patterns for label, patterns in slices.items() if label in self.slices}
 
     @classmethod
@@ -90,12 +99,12 @@ class Sample:
         if predictions.roles.run is not None:
             prefix = slice_label((predictions.roles.run,), ("",))
             runs = {
-                str(name).removeprefix(prefix): confusions
-                for name, confusions in slices.items()
-                if name
+                str(label).removeprefix(prefix): confusions
+                for label, confusions in slices.items()
+                if label  # None is the whole table
             }
             slices = {None: slices[None]}
-        table = (
+        table_fields = (
             predictions.files,
             predictions.positive,
             predictions.negative,
@@ -103,7 +112,7 @@ class Sample:
             predictions.name,
         )
         facets = predictions.evaluated.settled.columns.facets
-        return cls(slices, *table, runs, predictions.thresholds, predictions, facets=facets)
+        return cls(slices, *table_fields, runs, predictions.thresholds, predictions, facets=facets)
 
     @classmethod
     def from_confusions(
@@ -116,43 +125,50 @@ class Sample:
         return cls(slices, tuple(files), positive, (negative,), roles, **fields)
 
 
-def read_sample(opened: Predictions) -> Sample:
+def read_sample(opened_table: Predictions) -> Sample:
     """Count predictions, or read a counts table."""
-    if opened.layout.expand is None:
-        return Sample.from_predictions(count_predictions(opened))
-    roles = opened.roles
+    if opened_table.layout.expand is None:
+        return Sample.from_predictions(count_predictions(opened_table))
+    roles = opened_table.roles
     _refuse_needing_predictions(roles)
-    keys = opened.columns.by
-    count_columns = [find_column(opened.profiles, (name,)) for name in ColumnNames.COUNT]
-    if keys and None in count_columns:
-        message = f"slices and runs of counts need true negatives: {list_names(keys)}"
+    by = opened_table.columns.by
+    count_columns = [find_column(opened_table.profiles, (name,)) for name in ColumnNames.COUNT]
+    if by and None in count_columns:
+        message = f"slices and runs of counts need true negatives: {list_names(by)}"
         raise UsageError.new(
             message,
             "no-tn",
-            opened.files[0].name,
+            opened_table.files[0].name,
             hint="add the column tn, or leave the option out",
         )
-    if {opened.columns.naming, *count_columns} & set(keys):
-        message = f"{list_names(keys)} is a column of counts or models, not of runs or slices"
+    if {opened_table.columns.naming, *count_columns} & set(by):
+        message = f"{list_names(by)} is a column of counts or models, not of runs or slices"
         raise bad_option(message)
-    tasks = start_fingerprints(opened.files)
-    parts = read_confusion_files(opened.files, opened.columns.naming, keys, roles.model)
+    tasks = start_fingerprints(opened_table.files)
+    rows_of_files = read_confusion_files(
+        opened_table.files, opened_table.columns.naming, by, roles.model
+    )
     files = [
-        input_file(file, task, _total_rows(rows))
-        for file, task, rows in zip(opened.files, tasks, parts, strict=True)
+        input_file(file, task, _total_rows(file_rows))
+        for file, task, file_rows in zip(opened_table.files, tasks, rows_of_files, strict=True)
     ]
-    rows = [row for part in parts for row in part]
+    rows = [row for file_rows in rows_of_files for row in file_rows]
     slices: dict[str | None, ConfusionCounts] = {None: ConfusionCounts.from_rows(rows)}
     runs: dict[str, ConfusionCounts] = {}
-    columns = {name: [row.keys[i] for row in rows] for i, name in enumerate(keys)}
-    for label, positions in slice_rows(opened.columns.facets, columns).items():
-        counts = ConfusionCounts.from_rows([rows[i] for i in positions.tolist()])
+    slice_values = {name: [row.keys[i] for row in rows] for i, name in enumerate(by)}
+    for label, row_indices in slice_rows(opened_table.columns.facets, slice_values).items():
+        counts = ConfusionCounts.from_rows([rows[i] for i in row_indices.tolist()])
         if roles.run is None:
             slices[label] = counts
         else:
-            runs[label.removeprefix(slice_label(keys, ("",)))] = counts
+            runs[label.removeprefix(slice_label(by, ("",)))] = counts
     return Sample.from_confusions(
-        slices, files, roles, name=opened.files[0].name, runs=runs, facets=opened.columns.facets
+        slices,
+        files,
+        roles,
+        name=opened_table.files[0].name,
+        runs=runs,
+        facets=opened_table.columns.facets,
     )
 
 
@@ -166,8 +182,8 @@ def _refuse_needing_predictions(roles: InputOptions) -> None:
 
 def _total_rows(rows: Sequence[CountsRow]) -> int:
     """Return the largest number of observations of any model, summed over runs."""
-    totals: dict[tuple[str, ...], int] = {}
+    largest_counts: dict[tuple[str, ...], int] = {}
     for row in rows:
-        total = row.tp + row.fp + row.fn + (0 if isnan(row.tn) else int(row.tn))
-        totals[row.keys] = max(total, totals.get(row.keys, 0))
-    return sum(totals.values())
+        row_count = row.tp + row.fp + row.fn + (0 if isnan(row.tn) else int(row.tn))
+        largest_counts[row.keys] = max(row_count, largest_counts.get(row.keys, 0))
+    return sum(largest_counts.values())

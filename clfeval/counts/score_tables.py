@@ -38,16 +38,16 @@ def has_many_scores(evaluated: EvaluatedRows, models: Sequence[ModelColumns]) ->
     """Return whether any model has more than `MOST_DISTINCT` distinct scores."""
     if evaluated.rows <= MOST_DISTINCT:
         return False
-    scored = [place for place, model in enumerate(models) if model.kind != "label"]
-    for i in scored:
+    scored_indices = [i for i, model in enumerate(models) if model.kind != "label"]
+    for i in scored_indices:
         rows = concatenate_frames(evaluated.frames(scores=(i,))).select(nw.col(f"s{i}"))
         first_rows = rows.head(4 * MOST_DISTINCT)
         if rows.implementation.is_spark_like():  # whose first rows would come to one place
-            share = min(1.5 * MOST_DISTINCT / evaluated.rows, 1.0)
-            first_rows = nw.from_native(rows.to_native().sample(fraction=share, seed=0))
-        parts = (first_rows, rows) if evaluated.rows > 4 * MOST_DISTINCT else (rows,)
-        for part in parts:
-            if collect(part.select(nw.all().n_unique())).item() > MOST_DISTINCT:
+            sample_share = min(1.5 * MOST_DISTINCT / evaluated.rows, 1.0)
+            first_rows = nw.from_native(rows.to_native().sample(fraction=sample_share, seed=0))
+        row_sets = (first_rows, rows) if evaluated.rows > 4 * MOST_DISTINCT else (rows,)
+        for row_set in row_sets:
+            if collect(row_set.select(nw.all().n_unique())).item() > MOST_DISTINCT:
                 return True
     return False
 
@@ -56,9 +56,9 @@ def score_frame(source: ScoreSource, i: int, by: Sequence[str]) -> pl.DataFrame:
     """Return a row for each combination of slice values, truth and score, or bucket, of a model."""
     rows = concatenate_frames(source.evaluated.frames(scores=(i,), by=True))
     model = source.models[i]
-    weighted = source.evaluated.settled.columns.weight is not None
+    has_weights = source.evaluated.settled.columns.weight is not None
     weight = nw.col("w").cast(nw.Int64)
-    row_count = weight.sum().cast(nw.Int64) if weighted else nw.len().alias("w")
+    row_count = weight.sum().cast(nw.Int64) if has_weights else nw.len().alias("w")
     if source.bits is None:
         table = collect(rows.group_by("t", f"s{i}", *by).agg(row_count), f"scores of {model.name}")
         scores = table[f"s{i}"].to_numpy()
@@ -68,7 +68,7 @@ def score_frame(source: ScoreSource, i: int, by: Sequence[str]) -> pl.DataFrame:
     # half: decimals of single precision are a little different
     lowest = -np.inf if model.shares else min(low, 1 - high) / 2
     rows = with_buckets(rows, f"s{i}", source.bits, source.thresholds[model.name], lowest)
-    if weighted:
+    if has_weights:
         rows = rows.with_columns(nw.col("d1", "d2") * weight)
     score = nw.col(f"s{i}")
     sums = [row_count, score.min().alias("lo"), score.max().alias("hi")]
@@ -92,8 +92,8 @@ def counts_frame(
 
     table: with rows `w`, and truth `t` unless cells have it; texts: equal in every row.
     """
-    types = {"block": "String", **dict.fromkeys(by, "String"), **COLUMN_TYPES}
-    schema: Any = {name: getattr(pl, kind) for name, kind in types.items()}
+    type_names = {"block": "String", **dict.fromkeys(by, "String"), **COLUMN_TYPES}
+    schema: Any = {name: getattr(pl, type_name) for name, type_name in type_names.items()}
     columns: dict[str, ColumnCells] = {**cells, "n": table["w"].to_numpy().astype(np.int64)}
     for name in by:
         values = table[name].to_list()
@@ -108,7 +108,7 @@ def counts_frame(
 def bucketed_scores(source: ScoreSource, i: int) -> dict[str | None, ScoreCounts]:
     """Return the scores of a model of a table in buckets, in the whole table and each slice."""
     columns = source.evaluated.settled.columns
-    names = [f"b{position}" for position in range(len(columns.by))]
-    table = score_frame(source, i, names)
-    name_of_column = dict(zip(columns.by, names, strict=True))
-    return read_files.score_counts_by_slice(table, columns.facets, name_of_column)
+    short_names = [f"b{j}" for j in range(len(columns.by))]
+    table = score_frame(source, i, short_names)
+    short_name_of = dict(zip(columns.by, short_names, strict=True))
+    return read_files.score_counts_by_slice(table, columns.facets, short_name_of)

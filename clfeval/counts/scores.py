@@ -50,13 +50,13 @@ class ScoreTable:
 
 def read_scores(evaluated: EvaluatedRows, target: Target) -> tuple[ScoreTable, dict[str, Bools]]:
     """Read the scores of all rows or of one class, with a mask of the rows of each slice."""
-    settled = evaluated.settled
-    columns = settled.columns
-    if labels := [model.name for model in columns.models if model.kind == "label"]:
-        have = "has" if len(labels) == 1 else "have"
-        message = f"scores are needed, but {list_names(labels)} {have} labels"
+    settings = evaluated.settled
+    columns = settings.columns
+    if label_models := [model.name for model in columns.models if model.kind == "label"]:
+        verb = "has" if len(label_models) == 1 else "have"
+        message = f"scores are needed, but {list_names(label_models)} {verb} labels"
         hint = f"add {OPTION}--model NAME{END} for each model with scores, or use a table of scores"
-        raise UsageError.new(message, "needs-scores", settled.name, hint=hint)
+        raise UsageError.new(message, "needs-scores", settings.name, hint=hint)
     names = tuple(model.name for model in columns.models)
     frames = evaluated.frames(scores=range(len(names)), by=True, target=target)
     tables = [collect(frame) for frame in frames]
@@ -70,7 +70,7 @@ def read_scores(evaluated: EvaluatedRows, target: Target) -> tuple[ScoreTable, d
     for label, rows in slice_rows_of_tables(tables, columns.facets, columns.by).items():
         masks[label] = np.zeros(len(n), bool)
         masks[label][rows] = True
-    return ScoreTable(names, scores, n, settled.unit), masks
+    return ScoreTable(names, scores, n, settings.unit), masks
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +99,14 @@ def parse_top_count(text: str, rows: int | float) -> float:
         fraction = Fraction(text.rstrip("%")) / (100 if text.endswith("%") else 1)
     except (ValueError, ZeroDivisionError):
         fraction = Fraction(-1)
-    share = fraction.denominator != 1 or "." in text or "%" in text
-    if not 0 < fraction <= (1 if share else sys.float_info.max):
+    is_share = fraction.denominator != 1 or "." in text or "%" in text
+    if not 0 < fraction <= (1 if is_share else sys.float_info.max):
         hint = "write a count of at least 1, or a share such as 5%"
         message = f"{OPTION}--top{END} '{text:.60}' is neither a count nor a fraction"
         message = message if fraction else f"{OPTION}--top{END} {text:.60} flags no rows"
         raise UsageError.new(message, "bad-top", hint=hint)
     # a sum of decimal weights is compared as the decimal number it is written as
-    count = fraction * Fraction(repr(rows)) // 1 if share else fraction
+    count = fraction * Fraction(repr(rows)) // 1 if is_share else fraction
     if count < 1:
         message = f"{OPTION}--top{END} {text} of {rows} rows is less than one row"
         raise UsageError.new(
@@ -119,10 +119,10 @@ def top_thresholds(table: ScoreTable, count: float) -> tuple[dict[str, float], d
     """Return each model's threshold for its `count` highest rows with ties, and rows flagged."""
     thresholds = {}
     flagged_rows = {}
-    most = count * table.unit
-    for name, column in zip(table.models, table.scores, strict=True):
-        is_flagged = weight_above(column, table.n, column) < most
-        thresholds[name] = float(column[is_flagged].min())
+    most_units = count * table.unit
+    for name, scores in zip(table.models, table.scores, strict=True):
+        is_flagged = weight_above(scores, table.n, scores) < most_units
+        thresholds[name] = float(scores[is_flagged].min())
         flagged_rows[name] = float(from_units(table.n[is_flagged].sum(), table.unit))
     return thresholds, flagged_rows
 
@@ -130,19 +130,19 @@ def top_thresholds(table: ScoreTable, count: float) -> tuple[dict[str, float], d
 def weight_above(column: Floats, n: Counts, scores: Floats) -> Counts:
     """Return for each given score the number (or weight) of rows of a column that score higher."""
     order = np.argsort(column)
-    running = np.concatenate([[0], np.cumsum(n[order])])
-    return np.asarray(running[-1] - running[count_up_to(column[order], scores)])
+    cumulative_weight = np.concatenate([[0], np.cumsum(n[order])])
+    return np.asarray(cumulative_weight[-1] - cumulative_weight[count_up_to(column[order], scores)])
 
 
-def rank_scores(everything: ScoreTable, target: ScoreTable) -> ScoreTable:
+def rank_scores(all_rows: ScoreTable, target: ScoreTable) -> ScoreTable:
     """Replace each target row's scores by minus its rank among all rows of the model.
 
     The rank is 1 + the rows scoring strictly higher.
     """
     ranks = []
-    for scores, target_scores in zip(everything.scores, target.scores, strict=True):
-        above = from_units(weight_above(scores, everything.n, target_scores), target.unit)
-        ranks.append(-(above + 1.0))
+    for scores, target_scores in zip(all_rows.scores, target.scores, strict=True):
+        rows_above = from_units(weight_above(scores, all_rows.n, target_scores), target.unit)
+        ranks.append(-(rows_above + 1.0))
     return replace(target, scores=tuple(ranks))
 
 
@@ -150,9 +150,9 @@ def merge_group_scores(
     table: ScoreTable, groups: Mapping[str, tuple[str, ...]], target: str
 ) -> ScoreTable:
     """Merge the members of each group into their best score, as any member's detection counts."""
-    best = np.maximum if target == "positive" else np.minimum
+    better = np.maximum if target == "positive" else np.minimum
     members = group_members(table.models, groups)
-    columns = [reduce(best, (table.scores[i] for i in places)) for places in members.values()]
+    columns = [reduce(better, (table.scores[i] for i in indices)) for indices in members.values()]
     return ScoreTable(tuple(members), tuple(columns), table.n, table.unit)
 
 
@@ -188,12 +188,13 @@ class ScoreCounts(WeightedCounts):
         return self._known["points"]
 
     def sums(self, part: slice = slice(None)) -> Floats:
-        """Return the sum of the scores of each of some groups of rows."""
+        """Return the sum of the scores of each group of rows in a slice of the groups."""
         if self.buckets is None:
             n = self.positives[part] + self.negatives[part]
             return np.asarray(n * self.scores[part])
         n = np.array([self.positives, self.negatives])
-        return np.asarray((n * self.buckets.moments(n)[0]).sum(axis=0)[part])
+        mean, _, _ = self.buckets.moments(n)
+        return np.asarray((n * mean).sum(axis=0)[part])
 
     @property
     def highest(self) -> Floats:
@@ -239,29 +240,31 @@ class ScoreCounts(WeightedCounts):
 
     def coarser(self, most: int) -> ScoreCounts:
         """Merge neighbouring scores into at most `most` groups, each with its lowest score."""
-        first = group_starts(self.positives[::-1] + self.negatives[::-1], most)
+        starts_from_top = group_starts(self.positives[::-1] + self.negatives[::-1], most)
         m = len(self.scores)
-        if len(first) == m:
+        if len(starts_from_top) == m:
             return self
-        low = m - np.append(first[1:], m)[::-1]  # ascending
-        positives, negatives = (np.add.reduceat(n, low) for n in (self.positives, self.negatives))
-        group = np.searchsorted(low, np.arange(m), side="right") - 1
-        class_groups = np.concatenate([group, group + len(low)])
-        clusters = None if self.clusters is None else self.clusters.renumber(class_groups)
-        return ScoreCounts(self.scores[low], positives, negatives, self.unit, clusters)
+        first_indices = m - np.append(starts_from_top[1:], m)[::-1]  # ascending
+        positives, negatives = (
+            np.add.reduceat(n, first_indices) for n in (self.positives, self.negatives)
+        )
+        group_index = np.searchsorted(first_indices, np.arange(m), side="right") - 1
+        class_group_index = np.concatenate([group_index, group_index + len(first_indices)])
+        clusters = None if self.clusters is None else self.clusters.renumber(class_group_index)
+        return ScoreCounts(self.scores[first_indices], positives, negatives, self.unit, clusters)
 
     def subtract(self, part: ScoreCounts) -> ScoreCounts:
         """Return the counts without those of a part; scores without rows are kept."""
-        place = np.searchsorted(self.scores, part.scores)
+        indices = np.searchsorted(self.scores, part.scores)
         positives = self.positives.copy()
         negatives = self.negatives.copy()
-        positives[place] -= part.positives
-        negatives[place] -= part.negatives
-        class_places = np.concatenate([place, place + len(self.scores)])
-        clusters = subtract_owners(self.clusters, part.clusters, class_places)
+        positives[indices] -= part.positives
+        negatives[indices] -= part.negatives
+        class_indices = np.concatenate([indices, indices + len(self.scores)])
+        clusters = subtract_owners(self.clusters, part.clusters, class_indices)
         buckets = self.buckets
         if buckets is not None and part.buckets is not None:
-            buckets = buckets.subtract(part.buckets, place)
+            buckets = buckets.subtract(part.buckets, indices)
         return ScoreCounts(self.scores, positives, negatives, self.unit, clusters, buckets)
 
     @classmethod
@@ -272,11 +275,11 @@ class ScoreCounts(WeightedCounts):
         if (x[1:] < x[:-1]).any():
             order = np.argsort(x)
             x, truth = x[order], truth[order]
-        new = is_new_score(x)
-        if new.all():
+        is_new = is_new_score(x)
+        if is_new.all():
             positives = truth.astype(np.int64)
             return cls(x, positives, 1 - positives)
-        starts = np.flatnonzero(new)
+        starts = np.flatnonzero(is_new)
         # the same bytes as integers: summing booleans takes five times as long
         positives = np.add.reduceat(truth.view(np.int8), starts, dtype=np.int64)
         return cls(x[starts], positives, np.diff(starts, append=len(x)) - positives)
@@ -295,28 +298,30 @@ class ScoreCounts(WeightedCounts):
             order = np.argsort(scores, kind="stable")
             scores, positives, negatives = scores[order], positives[order], negatives[order]
             buckets = None if buckets is None else buckets.take(order)
-        new = is_new_score(scores)
-        if new.all():
+        is_new = is_new_score(scores)
+        if is_new.all():
             return cls(scores, positives, negatives, unit, buckets=buckets)
-        first = np.flatnonzero(new)
-        positives, negatives = (np.add.reduceat(part, first) for part in (positives, negatives))
-        buckets = None if buckets is None else buckets.merge(first)
-        return cls(scores[new], positives, negatives, unit, buckets=buckets)
+        first_indices = np.flatnonzero(is_new)
+        positives, negatives = (
+            np.add.reduceat(class_counts, first_indices) for class_counts in (positives, negatives)
+        )
+        buckets = None if buckets is None else buckets.merge(first_indices)
+        return cls(scores[is_new], positives, negatives, unit, buckets=buckets)
 
 
 def group_starts(rows: Counts, most: int) -> Ints:
     """Return the start indices of at most `most` groups of rows (m,), smaller at both ends."""
     if len(rows) <= most:
         return np.arange(len(rows))
-    above = np.cumsum(rows)
-    total = int(above[-1])
+    cumulative_rows = np.cumsum(rows)
+    total = int(cumulative_rows[-1])
     # half of the ends evenly spaced, a quarter from each side in geometric progression
     from_each_end = np.geomspace(1, total, most // 4)
     last_rows = np.concatenate(
         [np.linspace(1, total, most // 2), from_each_end, total - from_each_end]
     )
-    last = np.unique(np.searchsorted(above, np.clip(last_rows, 1, total)))
-    return np.concatenate([[0], last[:-1] + 1])
+    last_indices = np.unique(np.searchsorted(cumulative_rows, np.clip(last_rows, 1, total)))
+    return np.concatenate([[0], last_indices[:-1] + 1])
 
 
 def count_model_scores(evaluated: EvaluatedRows, i: int) -> Mapping[str | None, ScoreCounts]:
@@ -327,31 +332,41 @@ def count_model_scores(evaluated: EvaluatedRows, i: int) -> Mapping[str | None, 
     columns = evaluated.settled.columns
     table = _score_table_of_model(evaluated, i)
     scores = table[f"s{i}"].to_numpy()
-    hits = table["positives"].to_numpy().astype(np.int64)
-    misses = table["n"].to_numpy().astype(np.int64) - hits
+    positives = table["positives"].to_numpy().astype(np.int64)
+    negatives = table["n"].to_numpy().astype(np.int64) - positives
     owners: Owners | None = None
     if evaluated.settled.weighed:
-        q, r, g, h = (table[name].to_numpy() for name in "qrgh")
-        owners = np.column_stack([np.concatenate([q, r]), np.concatenate([g, h])])
+        positive_squares, negative_squares, largest_positive, largest_negative = (
+            table[name].to_numpy() for name in "qrgh"
+        )
+        owners = np.column_stack(
+            [
+                np.concatenate([positive_squares, negative_squares]),
+                np.concatenate([largest_positive, largest_negative]),
+            ]
+        )
     elif columns.cluster is not None:
         owners = list(map(str, map(as_text, table["c"].to_list()))) * 2
 
     def slice_counts(mask: Ints | slice) -> ScoreCounts:
         counts = ScoreCounts.from_scores(
-            scores[mask], hits[mask], misses[mask], evaluated.settled.unit
+            scores[mask], positives[mask], negatives[mask], evaluated.settled.unit
         )
         if owners is None:
             return counts
         m = len(counts.scores)
-        position = np.searchsorted(counts.scores, scores[mask])
-        position = np.concatenate([position, position + m])
-        n = np.concatenate([hits[mask], misses[mask]])
-        entries = np.flatnonzero(n)
-        rows = np.arange(2 * len(scores)).reshape(2, -1)[:, mask].ravel()[entries]
-        units = clusters_or_weights(
-            select_owners(owners, rows), position[entries], n[entries], 2 * m
+        score_index = np.searchsorted(counts.scores, scores[mask])
+        class_index = np.concatenate([score_index, score_index + m])  # positives come first
+        n = np.concatenate([positives[mask], negatives[mask]])
+        entry_indices = np.flatnonzero(n)
+        owner_indices = np.arange(2 * len(scores)).reshape(2, -1)[:, mask].ravel()[entry_indices]
+        owned = clusters_or_weights(
+            select_owners(owners, owner_indices),
+            class_index[entry_indices],
+            n[entry_indices],
+            2 * m,
         )
-        return replace(counts, clusters=units)
+        return replace(counts, clusters=owned)
 
     slices = slice_rows_of_tables([table], columns.facets, columns.by)
     return {None: slice_counts(slice(None))} | {
@@ -370,14 +385,14 @@ def _score_table_of_model(evaluated: EvaluatedRows, i: int) -> nw.DataFrame[Any]
     rows = concatenate_frames(evaluated.frames(scores=(i,), by=True, cluster=True))
     keys = [score, *(f"b{j}" for j in range(len(columns.by)))]
     keys += [] if columns.cluster is None else ["c"]
-    hit = nw.col("t").cast(nw.Int8)
-    sums = {"n": nw.col("w"), "positives": nw.col("w") * hit}
+    is_positive = nw.col("t").cast(nw.Int8)
+    sums = {"n": nw.col("w"), "positives": nw.col("w") * is_positive}
     largest: dict[str, nw.Expr] = {}
     if evaluated.settled.weighed:
         square = squares_of("w")
         weight = nw.col("w").cast(nw.Float64)
-        sums |= {"q": square * hit, "r": square * (1 - hit)}
-        largest = {"g": weight * hit, "h": weight * (1 - hit)}
+        sums |= {"q": square * is_positive, "r": square * (1 - is_positive)}
+        largest = {"g": weight * is_positive, "h": weight * (1 - is_positive)}
     aggregated = [nw.col(*sums).sum(), *([nw.col(*largest).max()] if largest else [])]
     totals = rows.select(*keys, **sums, **largest).group_by(*keys).agg(*aggregated)
     return collect(totals.sort(score))
@@ -385,6 +400,6 @@ def _score_table_of_model(evaluated: EvaluatedRows, i: int) -> nw.DataFrame[Any]
 
 def is_new_score(scores: Floats) -> Bools:
     """Return where a score differs from the one before it."""
-    new = np.ones(len(scores), bool)
-    np.not_equal(scores[1:], scores[:-1], out=new[1:])
-    return new
+    is_new = np.ones(len(scores), bool)
+    np.not_equal(scores[1:], scores[:-1], out=is_new[1:])
+    return is_new

@@ -58,9 +58,11 @@ def resolve_positive(
         return roles.positive
     models = list(models)
     if is_multiclass(classes, roles, models):
-        columns = [model.classes for model in models if model.kind == "classes"]
-        lacking = {name: sum(name not in labels for labels in columns) for name in classes}
-        return min(classes, key=lambda name: (lacking[name], natural_sort_key(name)))
+        classes_of_models = [model.classes for model in models if model.kind == "classes"]
+        lacking_counts = {
+            name: sum(name not in labels for labels in classes_of_models) for name in classes
+        }
+        return min(classes, key=lambda name: (lacking_counts[name], natural_sort_key(name)))
     default = default_positive(classes)
     if default is not None:
         return default
@@ -75,8 +77,12 @@ def resolve_positive(
 
 def _further(readings: Sequence[OfferedReading]) -> str | None:
     """Return the classes that are not offered as positive, with their option; None if all are."""
-    left = [str(reading.options["positive"]) for reading in readings[MOST_OFFERED:]]
-    return f"{len(left)} more: {OPTION}--positive{END} with {list_names(left, 5)}" if left else None
+    other_classes = [str(reading.options["positive"]) for reading in readings[MOST_OFFERED:]]
+    return (
+        f"{len(other_classes)} more: {OPTION}--positive{END} with {list_names(other_classes, 5)}"
+        if other_classes
+        else None
+    )
 
 
 def refuse_truth_of_values(
@@ -87,9 +93,14 @@ def refuse_truth_of_values(
     rows: of each value. scored: models predict fractions.
     """
     numbers = [float(name) for name in rows if is_score(name)]
-    are_values = scored or 2 * sum(number % 1 != 0 for number in numbers) > MAX_NUMERIC_CLASSES
+    fraction_count = sum(number % 1 != 0 for number in numbers)
+    are_measurements = scored or 2 * fraction_count > MAX_NUMERIC_CLASSES
     hint = None
-    if roles.positive is None and len(numbers) == len(rows) > MAX_NUMERIC_CLASSES and are_values:
+    if (
+        roles.positive is None
+        and len(numbers) == len(rows) > MAX_NUMERIC_CLASSES
+        and are_measurements
+    ):
         message = f"truth has {len(rows):,} different numbers, but clfeval evaluates classifiers"
         hint = "replace the numbers with classes, such as 1 at or above a threshold and 0 below"
         raise DataError.new(message, "truth-of-numbers", file, None, truth, hint=hint)
@@ -126,9 +137,9 @@ def input_file(
 
 def convert_read_error(files: Sequence[TableFile], error: Exception) -> DataError:
     """Convert a reader's error into one with the invalid rows, or with the file and the reason."""
-    for part in (part for file in files for part in file.files):
-        if part.head and part.source:
-            inspect_structure(part.source, part.columns)
+    for file_part in (file_part for file in files for file_part in file.files):
+        if file_part.head and file_part.source:
+            inspect_structure(file_part.source, file_part.columns)
     if files[0].source:
         return unreadable_error(files[0].name, files[0].source.format, error)
     return unreadable_frame_error(files[0].name, error)
@@ -185,8 +196,10 @@ class CountSettings:
     @property
     def predicted(self) -> frozenset[str]:
         """Labels that models predict in the first rows."""
-        labels = (self.texts(model) for model in self.columns.models if model.kind == "label")
-        return frozenset().union(*labels)
+        texts_of_models = (
+            self.texts(model) for model in self.columns.models if model.kind == "label"
+        )
+        return frozenset().union(*texts_of_models)
 
     def texts(self, model: ModelColumns) -> frozenset[str]:
         """Return the distinct values of a model's predictions in the first rows."""
@@ -202,55 +215,67 @@ class CountSettings:
 
         See `numbered_rows`.
         """
-        nulls = self.columns.null_values
-        frames = [numbered_rows(file, nulls, first=True) for file in self.files]
+        null_values = self.columns.null_values
+        frames = [numbered_rows(file, null_values, first=True) for file in self.files]
         return pl.concat([frame.select(*columns, **expressions) for frame in frames])
 
     def refuse_similar_labels(
         self, rows: Mapping[str, int], unknown: Mapping[str, Collection[str]] | None = None
     ) -> None:
         """Raise for labels that differ only in case or spaces; unknown: labels not in truth."""
-        others = {self.column(model): labels for model, labels in (unknown or {}).items()}
+        unknown_by_column = {
+            self.column(model): labels for model, labels in (unknown or {}).items()
+        }
         columns = self.columns
         refuse_similar_labels(
-            self.name, columns.truth, rows, self.roles, columns.models, others, self.predicted
+            self.name,
+            columns.truth,
+            rows,
+            self.roles,
+            columns.models,
+            unknown_by_column,
+            self.predicted,
         )
 
 
-def resolve_settings(opened: Predictions) -> CountSettings:
+def resolve_settings(opened_table: Predictions) -> CountSettings:
     """Resolve settings that the first rows leave open, reading the whole truth column if needed."""
-    first_classes = opened.profiles[opened.columns.truth].texts
-    positive = opened.roles.positive or default_positive(first_classes)
-    settled = _with_positive(_settings_of_first_rows(opened, str(positive)))
-    unsure = _scores_like_classes(settled)
-    if positive and not (unsure or _strange_values(settled, tuple(first_classes))):
-        return settled
-    columns, roles = settled.columns, settled.roles
+    first_classes = opened_table.profiles[opened_table.columns.truth].texts
+    positive = opened_table.roles.positive or default_positive(first_classes)
+    settings = _with_positive(_settings_of_first_rows(opened_table, str(positive)))
+    integer_scores = _scores_like_classes(settings)
+    if positive and not (integer_scores or _strange_values(settings, tuple(first_classes))):
+        return settings
+    columns, roles = settings.columns, settings.roles
     reading = columns.readings("plain")[columns.truth]
-    counts = count_distinct_values(opened.files, columns.truth, columns.null_values, reading)
-    rows = {name: counts[name] for name in sorted(counts, key=natural_sort_key)}
-    classes = tuple(rows)
+    counts = count_distinct_values(opened_table.files, columns.truth, columns.null_values, reading)
+    row_counts = {name: counts[name] for name in sorted(counts, key=natural_sort_key)}
+    classes = tuple(row_counts)
     if classes:
-        settled.refuse_similar_labels(rows)
-        fractions = any(
-            model.kind == "score" and model.name not in unsure for model in columns.models
+        settings.refuse_similar_labels(row_counts)
+        has_fractions = any(
+            model.kind == "score" and model.name not in integer_scores for model in columns.models
         )
-        refuse_truth_of_values(settled.name, columns.truth, rows, roles, scored=fractions)
-    strange = _strange_values(settled, classes)
-    settled = with_model_kinds(settled, _label_kinds(unsure, known_labels(rows, roles)))
+        refuse_truth_of_values(
+            settings.name, columns.truth, row_counts, roles, scored=has_fractions
+        )
+    strange_values = _strange_values(settings, classes)
+    settings = with_model_kinds(
+        settings, _label_kinds(integer_scores, known_labels(row_counts, roles))
+    )
     # labels that may be declared are reported first
-    if classes and not (roles.several and declarable_labels(settled, strange)):
-        models = settled.columns.models
-        resolved = resolve_positive(settled.name, columns.truth, rows, roles, models)
-        settled = _with_positive(replace(settled, positive=resolved))
-    return replace(settled, classes=classes, strange=strange)
+    if classes and not (roles.several and declarable_labels(settings, strange_values)):
+        models = settings.columns.models
+        resolved = resolve_positive(settings.name, columns.truth, row_counts, roles, models)
+        settings = _with_positive(replace(settings, positive=resolved))
+    return replace(settings, classes=classes, strange=strange_values)
 
 
-def _with_positive(settled: CountSettings) -> CountSettings:
+def _with_positive(settings: CountSettings) -> CountSettings:
     """Return the settings with the positive class among the columns, if confidences need it."""
-    if not any(model.confidence for model in settled.columns.models):
-        return settled
-    return replace(settled, columns=replace(settled.columns, positive=settled.positive))
+    if not any(model.confidence for model in settings.columns.models):
+        return settings
+    return replace(settings, columns=replace(settings.columns, positive=settings.positive))
 
 
 def _label_kinds(texts_of: Mapping[str, frozenset[str]], labels: set[str]) -> dict[str, Kind]:
@@ -258,19 +283,19 @@ def _label_kinds(texts_of: Mapping[str, frozenset[str]], labels: set[str]) -> di
     return {name: "label" for name, texts in texts_of.items() if texts <= labels}
 
 
-def _settings_of_first_rows(opened: Predictions, positive: str) -> CountSettings:
+def _settings_of_first_rows(opened_table: Predictions, positive: str) -> CountSettings:
     """Return the settings that follow from the options and the first rows."""
-    files, columns, roles = opened.files, opened.columns, opened.roles
-    if opened.layout.models is not None:
-        columns = opened.layout.models(files, columns, opened.profiles, roles)
+    files, columns, roles = opened_table.files, opened_table.columns, opened_table.roles
+    if opened_table.layout.models is not None:
+        columns = opened_table.layout.models(files, columns, opened_table.profiles, roles)
         roles = replace(roles, model=(*roles.model, *columns.calibrated))
     # with more than two classes the most probable is predicted, unless a threshold is given
     thresholds = {model.name: _threshold_of(model, columns, roles) for model in columns.models}
     for model in columns.models:
         if len(model.columns) > 2 and not roles.has_threshold(model.name):
             thresholds[model.name] = float("nan")
-    opening = (opened.layout, files, start_fingerprints(files), opened.profiles)
-    return CountSettings(columns, positive, thresholds, roles, *opening)
+    opened_fields = (opened_table.layout, files, start_fingerprints(files), opened_table.profiles)
+    return CountSettings(columns, positive, thresholds, roles, *opened_fields)
 
 
 def _threshold_of(model: ModelColumns, columns: Columns, roles: InputOptions) -> float:
@@ -282,24 +307,26 @@ def _threshold_of(model: ModelColumns, columns: Columns, roles: InputOptions) ->
         return threshold_of_log_odds(model.name, threshold)
     offset, divisor = columns.scale(columns.source(model))
     is_percentage = abs(divisor) > 1 and threshold > 1
-    if not roles.has_threshold(model.name) or not (divisor < 0 or is_percentage):
+    is_rescaled = divisor < 0 or is_percentage
+    if not (is_rescaled and roles.has_threshold(model.name)):
         return threshold
-    return offset + threshold / (divisor if is_percentage or abs(divisor) == 1 else -1.0)
+    threshold_divisor = divisor if is_percentage or abs(divisor) == 1 else -1.0
+    return offset + threshold / threshold_divisor
 
 
-def _scores_like_classes(settled: CountSettings) -> dict[str, frozenset[str]]:
+def _scores_like_classes(settings: CountSettings) -> dict[str, frozenset[str]]:
     """Return the first values of scores that are integers, by model.
 
     They may be classes that truth lacks in its first rows.
     """
-    models = settled.columns.models
-    calibrated = settled.columns.calibrated
+    models = settings.columns.models
+    calibrated = settings.columns.calibrated
     scored = [
         model
         for model in models
-        if model.kind == "score" and not settled.roles.kind and model.name not in calibrated
+        if model.kind == "score" and not settings.roles.kind and model.name not in calibrated
     ]
-    texts_of = {model.name: settled.texts(model) for model in scored}
+    texts_of = {model.name: settings.texts(model) for model in scored}
     return {
         name: texts
         for name, texts in texts_of.items()
@@ -308,23 +335,27 @@ def _scores_like_classes(settled: CountSettings) -> dict[str, frozenset[str]]:
 
 
 def declarable_labels(
-    settled: CountSettings, unknown: Mapping[str, Collection[str]]
+    settings: CountSettings, unknown: Mapping[str, Collection[str]]
 ) -> tuple[str, ...]:
     """Return labels absent from truth that may be declared; none if one may be a typo."""
-    columns, row_counts = settled.columns, Counter[str]()
-    truth_labels = {*settled.profiles[columns.truth].texts, *settled.roles.classes}
-    names = [columns.source(model) for model in columns.models if model.name in unknown]
-    if not names or any(not settled.profiles[name].texts & truth_labels for name in names):
+    columns, row_counts = settings.columns, Counter[str]()
+    truth_labels = {*settings.profiles[columns.truth].texts, *settings.roles.classes}
+    model_columns = [columns.source(model) for model in columns.models if model.name in unknown]
+    if not model_columns or any(
+        not settings.profiles[name].texts & truth_labels for name in model_columns
+    ):
         return ()
-    if any(len(settled.profiles[name].texts) <= len(truth_labels) for name in names):
+    if any(len(settings.profiles[name].texts) <= len(truth_labels) for name in model_columns):
         return ()  # as many labels as truth has: they may be written otherwise
-    for name in dict.fromkeys(names):
+    for name in dict.fromkeys(model_columns):
         row_counts += count_distinct_values(
-            settled.files, name, columns.null_values, columns.label(name)
+            settings.files, name, columns.null_values, columns.label(name)
         )
-    words = {label for labels in unknown.values() for label in labels}
-    slips = any(row_counts[label] < OFTEN or means_missing(label) for label in words)
-    return () if slips or len(words) > MOST_DECLARED else tuple(sorted(words, key=natural_sort_key))
+    unknown_labels = {label for labels in unknown.values() for label in labels}
+    has_typo = any(row_counts[label] < OFTEN or means_missing(label) for label in unknown_labels)
+    if has_typo or len(unknown_labels) > MOST_DECLARED:
+        return ()
+    return tuple(sorted(unknown_labels, key=natural_sort_key))
 
 
 class OtherFacts(Exception):  # noqa: N818
@@ -337,34 +368,38 @@ class OtherFacts(Exception):  # noqa: N818
 
 
 def with_label_thresholds(
-    settled: CountSettings, opened: Predictions | None = None
+    settings: CountSettings, opened_table: Predictions | None = None
 ) -> CountSettings:
     """Return the settings with thresholds at which scores reproduce labels.
 
     Raises OtherFacts where no threshold does, so that the table is read again; DataError where it
     was read so.
     """
-    columns, cuts = settled.columns, dict(settled.thresholds)
+    columns, thresholds = settings.columns, dict(settings.thresholds)
     related: dict[str, tuple[float, float]] = {}
     for model in columns.models:
         if model.label_column is None:
             continue
-        pair = (model.label_column, _score_of(model, settled.positive))
+        column_pair = (model.label_column, _score_of(model, settings.positive))
         try:
-            if isnan(cuts[model.name]):
-                pair = (model.label_column, model.columns[0])
-                check_labels_most_probable(settled.files, columns, model)
-            elif model.confidence or not settled.roles.has_threshold(model.name):
-                cut = _threshold_of_labels(settled, model, pair[1])
-                if cut is not None:
-                    cuts[model.name], low, high = cut
+            if isnan(thresholds[model.name]):
+                column_pair = (model.label_column, model.columns[0])
+                check_labels_most_probable(settings.files, columns, model)
+            elif model.confidence or not settings.roles.has_threshold(model.name):
+                threshold_and_range = _threshold_of_labels(settings, model, column_pair[1])
+                if threshold_and_range is not None:
+                    thresholds[model.name], low, high = threshold_and_range
                     related[model.name] = low, high
         except DataError:
-            if opened is None or opened.requested is None or pair in opened.requested.denied:
+            if (
+                opened_table is None
+                or opened_table.requested is None
+                or column_pair in opened_table.requested.denied
+            ):
                 raise
             # the positive class may be unknown until all rows were looked at
-            raise OtherFacts([pair] if opened.is_whole else []) from None
-    return replace(settled, thresholds=cuts, related=related)
+            raise OtherFacts([column_pair] if opened_table.is_whole else []) from None
+    return replace(settings, thresholds=thresholds, related=related)
 
 
 def _score_of(model: ModelColumns, positive: str) -> str:
@@ -373,37 +408,37 @@ def _score_of(model: ModelColumns, positive: str) -> str:
 
 
 def _threshold_of_labels(
-    settled: CountSettings, model: ModelColumns, score: str
+    settings: CountSettings, model: ModelColumns, score: str
 ) -> tuple[float, float, float] | None:
     """Return the threshold at which scores reproduce the labels of a model, and its range."""
-    classes = settled.classes or settled.profiles[settled.columns.truth].texts
-    labels = known_labels(classes, settled.roles)
-    write = partial(settled.format_like_column, model)
+    classes = settings.classes or settings.profiles[settings.columns.truth].texts
+    labels = known_labels(classes, settings.roles)
+    write = partial(settings.format_like_column, model)
     return threshold_from_labels(
-        settled.files, settled.columns, model, score, settled.positive, write, labels
+        settings.files, settings.columns, model, score, settings.positive, write, labels
     )
 
 
-def with_model_kinds(settled: CountSettings, kinds: Mapping[str, Kind]) -> CountSettings:
+def with_model_kinds(settings: CountSettings, kinds: Mapping[str, Kind]) -> CountSettings:
     """Return the settings with models read as another kind; all models if they share a column."""
     if not kinds:
-        return settled
-    columns = settled.columns
+        return settings
+    columns = settings.columns
     if columns.answer:
         kinds = dict.fromkeys((model.name for model in columns.models), next(iter(kinds.values())))
     models = tuple(
         replace(model_columns, kind=kinds.get(model_columns.name, model_columns.kind))
         for model_columns in columns.models
     )
-    return replace(settled, columns=replace(columns, models=models))
+    return replace(settings, columns=replace(columns, models=models))
 
 
-def _strange_values(settled: CountSettings, classes: tuple[str, ...]) -> dict[str, frozenset[str]]:
+def _strange_values(settings: CountSettings, classes: tuple[str, ...]) -> dict[str, frozenset[str]]:
     """Return, per label model, values of the first rows that are neither labels nor numbers."""
-    labels = known_labels(classes, settled.roles) | set(settled.columns.null_values)
+    labels = known_labels(classes, settings.roles) | set(settings.columns.null_values)
     strange = {}
-    for model in settled.columns.models:
-        texts = settled.texts(model)
+    for model in settings.columns.models:
+        texts = settings.texts(model)
         if model.kind == "label" and not (texts <= labels or all(map(is_score, texts))):
             strange[model.name] = frozenset(texts - labels)
     return strange

@@ -30,11 +30,11 @@ class CellRule:
 def cell_rules(description: Mapping[str, Any]) -> Iterator[CellRule]:
     """Yield the rules of the columns of a file; description: its description."""
     models = description["models"]
-    scored = [
+    scored_models = [
         model["name"] for model in models if description["min_cell"] or model["kind"] == "score"
     ]
     blocks = [SCORES] if description["min_cell"] else [PATTERNS, SCORES]
-    bits = f"^[01]{{{len(models)}}}$"
+    pattern_regex = f"^[01]{{{len(models)}}}$"
     yield CellRule("block", f"is not {' or '.join(blocks)}", _not_among("block", blocks))
     yield CellRule("truth", "is null", pl.col("truth").is_null())
     if description["positive"] not in description["classes"]:
@@ -43,10 +43,12 @@ def cell_rules(description: Mapping[str, Any]) -> Iterator[CellRule]:
     yield CellRule("n", "is null", pl.col("n").is_null())
     yield CellRule("n", "is negative", pl.col("n") < 0)
     yield CellRule("n", "is more than the rows of the table", pl.col("n") > description["rows"])
-    spelled = pl.col("pattern").str.contains(bits)
+    is_spelled = pl.col("pattern").str.contains(pattern_regex)
     problem = f"is not 0 or 1 for each of {len(models)} models"
-    yield CellRule("pattern", problem, ~spelled.fill_null(value=False), PATTERNS)
-    yield CellRule("model", "names no model with scores", _not_among("model", scored), SCORES)
+    yield CellRule("pattern", problem, ~is_spelled.fill_null(value=False), PATTERNS)
+    yield CellRule(
+        "model", "names no model with scores", _not_among("model", scored_models), SCORES
+    )
     for column in ("key", "lo", "hi"):
         yield CellRule(column, "is null", pl.col(column).is_null(), SCORES)
     for column in ("lo", "hi"):
@@ -66,27 +68,27 @@ def _not_among(column: str, names: list[str]) -> pl.Expr:
 
 def check_column_types(table: pl.DataFrame, name: str) -> None:
     """Raise DataError for a column of another type than those of every counts file."""
-    for column, kind in table.schema.items():
-        slices = column.startswith("b") and column not in COLUMN_TYPES
-        expected = "String" if slices else COLUMN_TYPES.get(column)
-        if expected is not None and kind != getattr(pl, expected):
-            raise damaged_counts(f"holds {kind}, not {expected}", name, column=column)
+    for column, dtype in table.schema.items():
+        is_slice = column.startswith("b") and column not in COLUMN_TYPES
+        expected = "String" if is_slice else COLUMN_TYPES.get(column)
+        if expected is not None and dtype != getattr(pl, expected):
+            raise damaged_counts(f"holds {dtype}, not {expected}", name, column=column)
 
 
 def check_cells(table: pl.DataFrame, description: Mapping[str, Any], name: str) -> None:
     """Raise DataError for the first cell that breaks a rule, and for sums that are too large."""
     rules = [*cell_rules(description)]
-    broken = [
+    broken_cells = [
         rule.broken & (pl.col("block") == rule.block) if rule.block else rule.broken
         for rule in rules
     ]
-    places = [expression.arg_true().first() for expression in broken]
+    first_broken = [expression.arg_true().first() for expression in broken_cells]
     # with the sums in one query: many files may be small
-    firsts = [place.alias(str(i)) for i, place in enumerate(places)]
-    checked = table.select(*firsts, pl.col(SUMS).cast(pl.Float64).sum()).row(0)
-    for rule, place in zip(rules, checked, strict=False):
-        if place is not None:
-            raise damaged_counts(rule.problem, name, place + 2, rule.column)
-    for column, total in zip(SUMS, checked[len(rules) :], strict=True):
+    first_columns = [first_row.alias(str(i)) for i, first_row in enumerate(first_broken)]
+    first_rows_and_sums = table.select(*first_columns, pl.col(SUMS).cast(pl.Float64).sum()).row(0)
+    for rule, first_row in zip(rules, first_rows_and_sums, strict=False):
+        if first_row is not None:
+            raise damaged_counts(rule.problem, name, first_row + 2, rule.column)
+    for column, total in zip(SUMS, first_rows_and_sums[len(rules) :], strict=True):
         if total >= LARGEST_SUM:
             raise damaged_counts("adds up to more than int64 holds", name, column=column)

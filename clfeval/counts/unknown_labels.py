@@ -19,65 +19,77 @@ FOREIGN = 10  # so many different values without a known label are not labels wi
 
 
 def refuse_disjoint_labels(
-    settled: CountSettings, truth_labels: Sequence[str], unknown: Collection[str]
+    settings: CountSettings, truth_labels: Sequence[str], unknown: Collection[str]
 ) -> None:
     """Raise if no model predicts any label of truth: the classes are named differently."""
-    models, columns = settled.columns.models, settled.columns
-    predicted = frozenset[str]().union(*map(settled.texts, models))
-    if not 1 < len(predicted) < FOREIGN or len(unknown) < len(models):
+    models, columns = settings.columns.models, settings.columns
+    predicted_labels = frozenset[str]().union(*map(settings.texts, models))
+    if not 1 < len(predicted_labels) < FOREIGN or len(unknown) < len(models):
         return
-    two_numbers = len(predicted) == len(truth_labels) == 2 and all(map(is_score, predicted))
-    if not two_numbers:
-        if predicted & {*truth_labels}:
+    are_numbers = all(map(is_score, predicted_labels))
+    are_two_numbers = len(predicted_labels) == len(truth_labels) == 2 and are_numbers
+    if not are_two_numbers:
+        if predicted_labels & {*truth_labels}:
             return
-        if any(is_score(text) or means_missing(text) for text in predicted):
+        if any(is_score(text) or means_missing(text) for text in predicted_labels):
             return  # the other values are the invalid ones
-    message = f"predicts {list_names(sorted(predicted))}, but truth '{columns.truth}' has "
+    message = f"predicts {list_names(sorted(predicted_labels))}, but truth '{columns.truth}' has "
     message += list_names(truth_labels)
     hint = "write the same labels in both columns"
-    if len(predicted) == len(truth_labels) == 2:
-        (ours, one_named), (theirs, two_named) = (
-            guess_positive(dict.fromkeys(sorted(labels), 1)) for labels in (predicted, truth_labels)
+    if len(predicted_labels) == len(truth_labels) == 2:
+        (predicted_positive, is_predicted_clear), (truth_positive, is_truth_clear) = (
+            guess_positive(dict.fromkeys(sorted(labels), 1))
+            for labels in (predicted_labels, truth_labels)
         )
-        if one_named and two_named:
-            hint += f", such as '{theirs}' instead of '{ours}' if they mean the same"
-    names = dict.fromkeys(columns.source(model) for model in models)
-    problems = [Problem(message, "unknown-label", settled.name, None, name) for name in names]
-    if predicted <= {"0", "1"} and settled.roles.ranks and settled.roles.kind is None:
-        words = f"0 and 1 are scores: rows with 1 are predicted '{settled.positive}'"
-        raise DataError(problems, readings=[OfferedReading(words, {"kind": "score"})])
+        if is_predicted_clear and is_truth_clear:
+            hint += f", such as '{truth_positive}' instead of '{predicted_positive}'"
+            hint += " if they mean the same"
+    source_columns = dict.fromkeys(columns.source(model) for model in models)
+    problems = [
+        Problem(message, "unknown-label", settings.name, None, column) for column in source_columns
+    ]
+    if predicted_labels <= {"0", "1"} and settings.roles.ranks and settings.roles.kind is None:
+        scores_phrase = f"0 and 1 are scores: rows with 1 are predicted '{settings.positive}'"
+        raise DataError(problems, readings=[OfferedReading(scores_phrase, {"kind": "score"})])
     raise DataError(problems, hint=hint)
 
 
-def refuse_mixed_predictions(settled: CountSettings, truth_labels: Sequence[str]) -> None:
+def refuse_mixed_predictions(settings: CountSettings, truth_labels: Sequence[str]) -> None:
     """Raise for a long table in which some models predict labels, and others scores."""
-    columns, text = settled.columns, pl.col("a")
+    columns, answer_text = settings.columns, pl.col("a")
     if not columns.answer:
         return
-    names = [model.name for model in columns.models]
+    models = [model.name for model in columns.models]
     model = column_as_text(str(columns.naming))
     answer = column_as_text(columns.answer)
-    rows = settled.numbered_rows(m=model, a=answer).drop_nulls()
-    every = rows.group_by("m", maintain_order=True).agg(
-        label=text.is_in(list(truth_labels)).all(), score=column_as_number("a").is_not_null().all()
+    rows = settings.numbered_rows(m=model, a=answer).drop_nulls()
+    kinds_of_models = rows.group_by("m", maintain_order=True).agg(
+        label=answer_text.is_in(list(truth_labels)).all(),
+        score=column_as_number("a").is_not_null().all(),
     )
-    decided = every.filter(pl.col("m").is_in(names), pl.col("label") != pl.col("score")).collect()
-    labels, scores = (decided.filter(kind)["m"].to_list() for kind in ("label", "score"))
-    if not (labels and scores):
+    decided_models = kinds_of_models.filter(
+        pl.col("m").is_in(models), pl.col("label") != pl.col("score")
+    ).collect()
+    label_models, score_models = (
+        decided_models.filter(kind)["m"].to_list() for kind in ("label", "score")
+    )
+    if not (label_models and score_models):
         return
-    message = f"has labels of {list_names(labels, 3)} and scores of {list_names(scores, 3)}"
+    message = (
+        f"has labels of {list_names(label_models, 3)} and scores of {list_names(score_models, 3)}"
+    )
     readings = [
         OfferedReading(
-            f"the {kind}s of {list_names(selected, 3)}, "
-            f"without the {unused_kind}s of {list_names(rest, 3)}",
-            {"model": tuple(selected), "kind": kind},
+            f"the {kind}s of {list_names(kind_models, 3)}, "
+            f"without the {other_kind}s of {list_names(other_models, 3)}",
+            {"model": tuple(kind_models), "kind": kind},
         )
-        for kind, selected, unused_kind, rest in (
-            ("score", scores, "label", labels),
-            ("label", labels, "score", scores),
+        for kind, kind_models, other_kind, other_models in (
+            ("score", score_models, "label", label_models),
+            ("label", label_models, "score", score_models),
         )
     ]
-    problem = Problem(message, "wrong-layout", settled.name, None, columns.answer)
+    problem = Problem(message, "wrong-layout", settings.name, None, columns.answer)
     raise DataError([problem], readings=readings)
 
 
@@ -90,45 +102,47 @@ RECIPE = (
 
 
 def refuse_multilabel_cells(
-    settled: CountSettings, classes: Iterable[str], others: Iterable[Iterable[str]] = ()
+    settings: CountSettings, classes: Iterable[str], others: Iterable[Iterable[str]] = ()
 ) -> None:
     """Raise for cells with several labels, as `a;b`, unless declared.
 
     Their parts are labels, or parts of other cells. others: predictions that are not classes.
     """
-    roles, columns = settled.roles, settled.columns
-    models = [model for model in columns.models if model.kind == "label"]
-    texts = {*classes}.union(*others, *(settled.texts(model) for model in models))
-    cells = _cells_of_several_labels(texts, {*roles.classes, roles.positive})
-    if not cells:
+    roles, columns = settings.roles, settings.columns
+    label_models = [model for model in columns.models if model.kind == "label"]
+    texts = {*classes}.union(*others, *(settings.texts(model) for model in label_models))
+    parts_of_cells = _cells_of_several_labels(texts, {*roles.classes, roles.positive})
+    if not parts_of_cells:
         return
-    message = f"{list_names(cells, 3)}: a cell has several classes "
-    message += f"({list_names(next(iter(cells.values())), 3)})"
-    place = (settled.name, None, columns.truth)
-    joined = [name.strip() for name in cells]
+    message = f"{list_names(parts_of_cells, 3)}: a cell has several classes "
+    message += f"({list_names(next(iter(parts_of_cells.values())), 3)})"
+    location = (settings.name, None, columns.truth)
+    cell_texts = [name.strip() for name in parts_of_cells]
     # the first cell with one of them
-    for column in dict.fromkeys([columns.truth, *(columns.source(model) for model in models)]):
-        is_joined = column_as_text(column).str.strip_chars().is_in(joined)
-        frame = settled.numbered_rows(FILE, ROW, found=is_joined)
+    for column in dict.fromkeys(
+        [columns.truth, *(columns.source(model) for model in label_models)]
+    ):
+        is_multilabel = column_as_text(column).str.strip_chars().is_in(cell_texts)
+        frame = settings.numbered_rows(FILE, ROW, found=is_multilabel)
         rows = frame.filter("found").head(1).collect()
         if len(rows):
-            place = (*rows.row(0)[:2], column)
+            location = (*rows.row(0)[:2], column)
             break
-    raise DataError.new(message, "multi-label", *place, hint=RECIPE)
+    raise DataError.new(message, "multi-label", *location, hint=RECIPE)
 
 
 def _cells_of_several_labels(
     texts: Collection[str], declared: Collection[str | None]
 ) -> dict[str, list[str]]:
     """Return the parts of each text that are other texts, or parts of several texts."""
-    cells = {}
+    parts_of_text = {}
     for text in sorted({*texts} - {*declared}):
         parts = [part for part in re.split(SEPARATORS, text.strip()) if part]
         if len(parts) > 1:
-            cells[text] = parts
-    labels = {*texts} - cells.keys()
-    repeated = Counter[str]()
-    for text, parts in cells.items():
-        repeated.update(() if "," in text else {*parts})
-    labels |= {part for part, times in repeated.items() if times > 1}
-    return {text: parts for text, parts in cells.items() if {*parts} <= labels}
+            parts_of_text[text] = parts
+    labels = {*texts} - parts_of_text.keys()
+    part_counts = Counter[str]()
+    for text, parts in parts_of_text.items():
+        part_counts.update(() if "," in text else {*parts})
+    labels |= {part for part, part_count in part_counts.items() if part_count > 1}
+    return {text: parts for text, parts in parts_of_text.items() if {*parts} <= labels}

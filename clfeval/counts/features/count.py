@@ -65,24 +65,24 @@ class CountedFeatures:
 
 
 def count_features(table: FeatureTable, cut: cuts.Cut | None) -> CountedFeatures:
-    """Count every feature, numeric ones at threshold `cut`; DataError for invalid rows."""
+    """Count every feature, numeric ones at the threshold `cut`; DataError for invalid rows."""
     class_files = table.classes.files if table.classes else ()
     files = [*table.files, *class_files]
-    sparse = table.layout == "long"
+    is_sparse = table.layout == "long"
     tasks = settings.start_fingerprints(files)
     nameless = 0
     try:
-        if sparse:
+        if is_sparse:
             check_structure(files, tasks)
             counts, classes, nameless = count_sparse(table, cut)
         else:
             counts, classes = count_wide(table, "median" if cut is None else cut, tasks)
     except engine_errors() as error:
-        if sparse:
+        if is_sparse:
             check_sparse_rows(table)
         raise settings.convert_read_error(files, error) from error
-    first = len(table.files) if class_files else 0
-    input_files, blank_rows = _input_files(files, tasks, classes, first)
+    first_class_file = len(table.files) if class_files else 0
+    input_files, blank_rows = _input_files(files, tasks, classes, first_class_file)
     return CountedFeatures(
         counts,
         classes,
@@ -91,23 +91,28 @@ def count_features(table: FeatureTable, cut: cuts.Cut | None) -> CountedFeatures
         table.requested,
         blank_rows,
         nameless,
-        entries=sparse and table.classes is None,
+        entries=is_sparse and table.classes is None,
     )
 
 
 def _input_files(
-    files: Sequence[TableFile], tasks: Tasks, classes: cuts.ClassCounts, first: int
+    files: Sequence[TableFile], tasks: Tasks, classes: cuts.ClassCounts, first_class_file: int
 ) -> tuple[tuple[InputFile, ...], int]:
-    """Return the files with their rows, and the number of blank rows; first: file with classes."""
+    """Return the files with their rows, and the number of blank rows.
+
+    first_class_file: index of the first file that has classes.
+    """
     # rows with a class, file by file; for files read together counted in the first
-    numbers = zip(classes.rows, classes.missing, strict=True)
+    row_counts = zip(classes.rows, classes.missing, strict=True)
     input_files = list[InputFile]()
     blank_rows = 0
-    for i, (file, task) in enumerate(zip(files, tasks, strict=True)):
-        rows, lacking = next(numbers, (0, 0)) if i >= first else (0, 0)
-        blank = count_blank(file) if lacking else 0
-        blank_rows += blank
-        input_files.append(settings.input_file(file, task, rows, max(lacking - blank, 0)))
+    for file_index, (file, task) in enumerate(zip(files, tasks, strict=True)):
+        rows, missing_count = next(row_counts, (0, 0)) if file_index >= first_class_file else (0, 0)
+        blank_count = count_blank(file) if missing_count else 0
+        blank_rows += blank_count
+        input_files.append(
+            settings.input_file(file, task, rows, max(missing_count - blank_count, 0))
+        )
     return tuple(input_files), blank_rows
 
 
@@ -129,67 +134,71 @@ def count_sparse(
     entries = _read_columns(table.files, columns, table)
     if table.files[0].head is not None:
         entries = _without_blank(entries)
-    name = table.files[0].name
+    file_name = table.files[0].name
     if table.classes is None:
         classes, classified = _classes_of_entries(entries, table)
     else:
         classes, owners = _classes_apart(table, table.classes)
         classified = _with_owners(entries, owners)
-    grouped = _sum_entries(classified, classes, table, cut)
-    if not len(grouped):
-        raise DataError.new("no rows to evaluate", "empty-table", name, hint=HEADER_ONLY)
-    if table.classes is not None and grouped["unknown"].sum():
+    sums_by_feature = _sum_entries(classified, classes, table, cut)
+    if not len(sums_by_feature):
+        raise DataError.new("no rows to evaluate", "empty-table", file_name, hint=HEADER_ONLY)
+    if table.classes is not None and sums_by_feature["unknown"].sum():
         _refuse_unknown_rows(table, table.classes)
-    absent = grouped[FEATURE].is_null()
-    nameless = int(grouped.filter(absent)["entries"].sum() + grouped["rowless"].sum())
-    repeated = _has_repeated_pairs(entries)
-    strict = table.roles.missing == "error"
-    if (strict and (nameless or grouped["gap"].sum())) or repeated:
+    has_no_feature = sums_by_feature[FEATURE].is_null()
+    nameless = int(
+        sums_by_feature.filter(has_no_feature)["entries"].sum() + sums_by_feature["rowless"].sum()
+    )
+    has_repeated_pairs = _has_repeated_pairs(entries)
+    is_strict = table.roles.missing == "error"
+    if (is_strict and (nameless or sums_by_feature["gap"].sum())) or has_repeated_pairs:
         check_sparse_rows(table)
-    shown_groups = grouped.filter(~absent).filter(nw.col("kept") > 0).sort(*_keys(cut))
-    counts = _feature_counts(shown_groups, classes, table, cut)
+    feature_sums = (
+        sums_by_feature.filter(~has_no_feature).filter(nw.col("kept") > 0).sort(*_keys(cut))
+    )
+    counts = _feature_counts(feature_sums, classes, table, cut)
     if table.requested:
-        names = match_names(name, counts.names, table.requested, kind="feature")
-        positions = {name: i for i, name in enumerate(counts.names)}
-        counts = counts.take(np.array([positions[name] for name in names]))
+        names = match_names(file_name, counts.names, table.requested, kind="feature")
+        feature_index = {name: i for i, name in enumerate(counts.names)}
+        counts = counts.take(np.array([feature_index[name] for name in names]))
     return counts, classes, nameless
 
 
 def _classes_of_entries(entries: Frame, table: FeatureTable) -> tuple[cuts.ClassCounts, Frame]:
     """Count the classes of rows that stand in the entries; return also entries with classes."""
-    name = table.files[0].name
-    low = nw.col(CLASS).min().alias("low")  # the classes of a row should agree
-    by_row = entries.filter(~nw.col(ROW).is_null()).group_by(ROW)
-    owners = collect(by_row.agg(nw.col(CLASS).max(), low)).lazy()
-    classes = cuts.count_classes(name, [owners], CLASS, table.roles, column=table.truth)
+    file_name = table.files[0].name
+    lowest_class = nw.col(CLASS).min().alias("low")  # the classes of a row should agree
+    entries_by_row = entries.filter(~nw.col(ROW).is_null()).group_by(ROW)
+    owners = collect(entries_by_row.agg(nw.col(CLASS).max(), lowest_class)).lazy()
+    classes = cuts.count_classes(file_name, [owners], CLASS, table.roles, column=table.truth)
     if collect(owners.select((nw.col("low") != nw.col(CLASS)).sum())).item():
         check_sparse_rows(table)
-    cuts.refuse_single_class(name, classes, str(table.truth))
-    gaps = collect(entries.select(nw.col(CLASS).is_null().sum())).item()
-    if gaps and table.roles.missing == "error":
+    cuts.refuse_single_class(file_name, classes, str(table.truth))
+    gap_count = collect(entries.select(nw.col(CLASS).is_null().sum())).item()
+    if gap_count and table.roles.missing == "error":
         check_sparse_rows(table)
-    if gaps:  # a row's class holds for all its entries
+    if gap_count:  # a row's class holds for all its entries
         entries = _with_owners(entries.select(nw.exclude(CLASS)), owners.select(ROW, CLASS))
     return classes, entries
 
 
 def _refuse_unknown_rows(table: FeatureTable, class_table: ClassTable) -> None:
     """Raise DataError for the entries whose row has no class in the separate table."""
-    row = column_as_text(table.row)
-    texts = [
+    row_text = column_as_text(table.row)
+    row_columns = [
         numbered_rows(file).select(column_as_text(class_table.row)) for file in class_table.files
     ]
-    rows_with_class = pl.concat(texts).collect().to_series().implode()
-    unknown = ~row.is_in(rows_with_class) & row.is_not_null()
-    check = Check(table.row, "unknown-row", "row '{value}' has no class", unknown)
+    rows_with_class = pl.concat(row_columns).collect().to_series().implode()
+    is_unknown = ~row_text.is_in(rows_with_class) & row_text.is_not_null()
+    check = Check(table.row, "unknown-row", "row '{value}' has no class", is_unknown)
     cuts.raise_problems(table.files, [check], table.roles.null_value)
 
 
 def _has_repeated_pairs(entries: Frame) -> bool:
     """Return whether a row has two entries of a feature, or, to be checked, a hash collision."""
     pairs: pl.LazyFrame = entries.select(ROW, FEATURE).drop_nulls().to_native()
-    hashed = pairs.select(pl.struct(ROW, FEATURE).hash().alias("h"))
-    hashes = hashed.collect(engine="streaming")["h"].to_numpy(writable=True)
+    hash_frame = pairs.select(pl.struct(ROW, FEATURE).hash().alias("h"))
+    hashes = hash_frame.collect(engine="streaming")["h"].to_numpy(writable=True)
     hashes.sort()  # needs half the memory of a set
     return bool((hashes[1:] == hashes[:-1]).any())
 
@@ -199,29 +208,29 @@ def _classes_apart(table: FeatureTable, class_table: ClassTable) -> tuple[cuts.C
     owners = _without_blank(
         _read_columns(class_table.files, {ROW: class_table.row, CLASS: class_table.truth}, table)
     )
-    file = class_table.files[0].name
-    counts = cuts.count_classes(file, [owners], CLASS, table.roles, column=class_table.truth)
+    file_name = class_table.files[0].name
+    counts = cuts.count_classes(file_name, [owners], CLASS, table.roles, column=class_table.truth)
     check_ids(class_table.files, class_table.row, table.roles.null_value)
     if table.roles.missing == "error":
-        nameless = collect(owners.select(nw.col(ROW).is_null().sum())).item()
-        if nameless or sum(counts.missing):
+        nameless_count = collect(owners.select(nw.col(ROW).is_null().sum())).item()
+        if nameless_count or sum(counts.missing):
             checks = [missing_value(name) for name in (class_table.row, class_table.truth)]
             cuts.raise_problems(class_table.files, checks, table.roles.null_value)
-    cuts.refuse_single_class(file, counts, class_table.truth)
+    cuts.refuse_single_class(file_name, counts, class_table.truth)
     return counts, owners
 
 
 def _read_columns(
-    files: Sequence[TableFile], names: Mapping[str, str | None], table: FeatureTable
+    files: Sequence[TableFile], columns_by_name: Mapping[str, str | None], table: FeatureTable
 ) -> Frame:
     """Return the columns of the files that exist, under internal names."""
-    columns = {name: column for name, column in names.items() if column is not None}
+    columns = {name: column for name, column in columns_by_name.items() if column is not None}
     readings: dict[str, CellReading] = dict.fromkeys(columns.values(), "text")
     if VALUE in columns:
         readings[columns[VALUE]] = "number"
     expressions = [nw.col(column).alias(name) for name, column in columns.items()]
-    nulls = table.roles.null_value
-    frames = [scan(file, readings, null_values=nulls).select(*expressions) for file in files]
+    null_values = table.roles.null_value
+    frames = [scan(file, readings, null_values=null_values).select(*expressions) for file in files]
     if len({tuple(frame.collect_schema().items()) for frame in frames}) > 1:
         # numbers in one file are the same labels as their text in another
         labels = [name for name in columns if name != VALUE]
@@ -269,59 +278,75 @@ def _sum_entries(
     Entries without row or class are ignored; rows without a value not counted for the feature.
     """
     # first group equal entries, then classify the few groups
-    kinds = {"class": nw.col(CLASS), "rowless": nw.col(ROW).is_null()}
+    group_columns = {"class": nw.col(CLASS), "rowless": nw.col(ROW).is_null()}
     is_set = nw.lit(True)
-    gap = nw.lit(False)
-    unknown = nw.lit(False)
+    is_gap = nw.lit(False)
+    is_unknown = nw.lit(False)
     if KNOWN in entries.collect_schema().names():
-        kinds["unknown"] = nw.col(KNOWN).is_null()
-        unknown = nw.col("unknown")
+        group_columns["unknown"] = nw.col(KNOWN).is_null()
+        is_unknown = nw.col("unknown")
     if table.value is not None:
         value = nw.col(VALUE)
-        kinds["gap"] = value.is_null() | value.is_nan()
-        kinds["set"] = value >= cut if isinstance(cut, float) else value != 0
-        gap = nw.col("gap")
+        group_columns["gap"] = value.is_null() | value.is_nan()
+        group_columns["set"] = value >= cut if isinstance(cut, float) else value != 0
+        is_gap = nw.col("gap")
         is_set = nw.col("set")
     keys = _keys(cut)
-    groups = entries.select(*keys, **kinds).group_by(*keys, *kinds)
+    groups = entries.select(*keys, **group_columns).group_by(*keys, *group_columns)
     group_sizes = groups.agg(nw.len().alias("entries"))
-    rowless = nw.col("rowless")
-    positive = classes.is_positive("class") == 1
-    owned = ~rowless & ~nw.col("class").is_null()
-    true = owned & ~gap & is_set
-    sums = {"entries": nw.lit(True), "rowless": rowless, "unknown": unknown & ~rowless}
-    sums |= {"kept": owned, "gap": owned & gap, "gap_tp": owned & gap & positive}
-    sums |= {"n": true, "tp": true & positive}
-    n = nw.col("entries").cast(nw.Int64)
-    picked = group_sizes.select(
-        *keys, **{name: nw.when(kind).then(n) for name, kind in sums.items()}
+    is_rowless = nw.col("rowless")
+    is_positive = classes.is_positive("class") == 1
+    is_classified = ~is_rowless & ~nw.col("class").is_null()
+    is_true = is_classified & ~is_gap & is_set
+    conditions = {
+        "entries": nw.lit(True),
+        "rowless": is_rowless,
+        "unknown": is_unknown & ~is_rowless,
+    }
+    conditions |= {
+        "kept": is_classified,
+        "gap": is_classified & is_gap,
+        "gap_tp": is_classified & is_gap & is_positive,
+    }
+    conditions |= {"n": is_true, "tp": is_true & is_positive}
+    entry_count = nw.col("entries").cast(nw.Int64)
+    counted_groups = group_sizes.select(
+        *keys,
+        **{name: nw.when(condition).then(entry_count) for name, condition in conditions.items()},
     )
-    return collect(picked.group_by(*keys).agg(nw.col(*sums).sum()))
+    return collect(counted_groups.group_by(*keys).agg(nw.col(*conditions).sum()))
 
 
 def _feature_counts(
-    grouped: nw.DataFrame[Any], classes: cuts.ClassCounts, table: FeatureTable, cut: cuts.Cut | None
+    sums_by_feature: nw.DataFrame[Any],
+    classes: cuts.ClassCounts,
+    table: FeatureTable,
+    cut: cuts.Cut | None,
 ) -> cuts.FeatureCounts:
     """Convert the sums, ordered by feature and value, into counts of each feature."""
-    tp = grouped["tp"].to_numpy().astype(np.int64)
-    n = grouped["n"].to_numpy().astype(np.int64)
-    feature = grouped[FEATURE]
-    starts = np.flatnonzero((feature != feature.shift(1)).fill_null(value=True).to_numpy())
-    missing = np.add.reduceat(grouped["gap"].to_numpy().astype(np.int64), starts)
-    missing_tp = np.add.reduceat(grouped["gap_tp"].to_numpy().astype(np.int64), starts)
+    tp = sums_by_feature["tp"].to_numpy().astype(np.int64)
+    n = sums_by_feature["n"].to_numpy().astype(np.int64)
+    feature = sums_by_feature[FEATURE]
+    first_indices = np.flatnonzero((feature != feature.shift(1)).fill_null(value=True).to_numpy())
+    missing_counts = np.add.reduceat(
+        sums_by_feature["gap"].to_numpy().astype(np.int64), first_indices
+    )
+    missing_tp = np.add.reduceat(
+        sums_by_feature["gap_tp"].to_numpy().astype(np.int64), first_indices
+    )
     positives = classes.positives - missing_tp
-    negatives = classes.negatives - (missing - missing_tp)
+    negatives = classes.negatives - (missing_counts - missing_tp)
     if cut in CUTS_BY_VALUE and cut is not None:
-        values = grouped[VALUE].to_numpy().astype(np.float64)
+        values = sums_by_feature[VALUE].to_numpy().astype(np.float64)
         refuse_infinite(values[n > 0], cut, table.files[0].name, str(table.value))
-        columns = [np.split(column, starts[1:]) for column in (values, tp, n - tp)]
+        columns = [np.split(column, first_indices[1:]) for column in (values, tp, n - tp)]
         # without features there is one empty part
-        groups = zip(*columns, zip(positives, negatives, strict=True), strict=False)
-        splits = [cuts.split_feature(_with_zeros(*group), cut) for group in groups]
+        value_groups = zip(*columns, zip(positives, negatives, strict=True), strict=False)
+        splits = [cuts.split_feature(_with_zeros(*group), cut) for group in value_groups]
     else:
         splits = _splits_without_values(tp, n, cut)
-    texts = (str(as_text(name)) for name in feature[starts].to_list())
-    features = zip(texts, splits, positives, negatives, missing, strict=True)
+    texts = (str(as_text(name)) for name in feature[first_indices].to_list())
+    features = zip(texts, splits, positives, negatives, missing_counts, strict=True)
     return cuts.FeatureCounts.from_features(
         (text, table.feature, "term", *rest) for text, *rest in features
     )
@@ -331,20 +356,26 @@ def _splits_without_values(tp: Counts, n: Counts, cut: cuts.Cut | None) -> list[
     """Return the features at a number, or by their entries; true in n rows, tp of them positive."""
     rule: cuts.Rule | None = ">=" if isinstance(cut, float) else None
     threshold = cut if isinstance(cut, float) else np.nan
-    pairs = zip(tp.tolist(), n.tolist(), strict=True)
-    return [cuts.BinaryFeature(threshold, rule, hits, count - hits) for hits, count in pairs]
+    tp_and_n = zip(tp.tolist(), n.tolist(), strict=True)
+    return [
+        cuts.BinaryFeature(threshold, rule, feature_tp, feature_n - feature_tp)
+        for feature_tp, feature_n in tp_and_n
+    ]
 
 
 def _with_zeros(
     values: Floats, positives: Counts, negatives: Counts, totals: tuple[int, int]
 ) -> ScoreCounts:
-    """Return score counts with the rows without an entry added as value 0."""
+    """Return score counts with the rows without an entry added as value 0.
+
+    totals: all positives and all negatives.
+    """
     is_nonzero = (values != 0) & (positives + negatives > 0)
     columns = [values[is_nonzero], positives[is_nonzero], negatives[is_nonzero]]
-    zero_row = (0.0, totals[0] - columns[1].sum(), totals[1] - columns[2].sum())
-    if sum(zero_row):
+    zero_counts = (0.0, totals[0] - columns[1].sum(), totals[1] - columns[2].sum())
+    if sum(zero_counts):
         columns = [
-            np.append(column, zeros) for column, zeros in zip(columns, zero_row, strict=True)
+            np.append(column, zero) for column, zero in zip(columns, zero_counts, strict=True)
         ]
     return ScoreCounts.from_scores(*columns)
 
@@ -352,21 +383,21 @@ def _with_zeros(
 def check_sparse_rows(table: FeatureTable) -> None:
     """Raise the problems of the entries, if any."""
     row, feature = table.row, table.feature
-    strict = table.roles.missing == "error"
-    first = pl.col(PLACE).first().over(pl.struct(row, feature))
+    is_strict = table.roles.missing == "error"
+    first_place = pl.col(PLACE).first().over(pl.struct(row, feature))
     is_named = pl.col(row).is_not_null() & pl.col(feature).is_not_null()
-    is_repeated = (pl.col(PLACE) != first) & is_named
+    is_repeated = (pl.col(PLACE) != first_place) & is_named
     message = "'{value}' is already in {extra} for this row"
-    checks = [Check(feature, "duplicate-row", message, is_repeated, first)]
-    if strict:
+    checks = [Check(feature, "duplicate-row", message, is_repeated, first_place)]
+    if is_strict:
         checks += [missing_value(name) for name in (row, feature, table.truth) if name]
     if table.value:
         checks.append(bad_number(table.value))
-        checks += [missing_value(table.value, number=True)] if strict else []
+        checks += [missing_value(table.value, number=True)] if is_strict else []
     if table.truth:
         truth = column_as_text(table.truth)
         first_truth = truth.drop_nulls().first().over(row)
         message = "'{value}' where an earlier entry of this row has '{extra}'"
-        bad = (truth != first_truth) & pl.col(row).is_not_null()
-        checks.append(Check(table.truth, "conflicting-truth", message, bad, first_truth))
+        is_conflict = (truth != first_truth) & pl.col(row).is_not_null()
+        checks.append(Check(table.truth, "conflicting-truth", message, is_conflict, first_truth))
     cuts.raise_problems(table.files, checks, table.roles.null_value)

@@ -55,15 +55,15 @@ def cross_fitted_counts(positives: Counts, negatives: Counts) -> tuple[float, fl
     rng = np.random.default_rng(_SEED)
     tp = fp = 0
     for _ in range(_DIVISIONS):
-        first_half = (
-            split_into_folds(positives, 2, rng)[0],
-            split_into_folds(negatives, 2, rng)[0],
-        )
-        second_half = positives - first_half[0], negatives - first_half[1]
-        for choosing, counting in ((first_half, second_half), (second_half, first_half)):
-            first = best_threshold_index(*choosing)
-            tp += counting[0][first:].sum().item()
-            fp += counting[1][first:].sum().item()
+        first_positives, _ = split_into_folds(positives, 2, rng)
+        first_negatives, _ = split_into_folds(negatives, 2, rng)
+        first_half = first_positives, first_negatives
+        second_half = positives - first_positives, negatives - first_negatives
+        for choosing_half, counting_half in ((first_half, second_half), (second_half, first_half)):
+            threshold_index = best_threshold_index(*choosing_half)
+            half_positives, half_negatives = counting_half
+            tp += half_positives[threshold_index:].sum().item()
+            fp += half_negatives[threshold_index:].sum().item()
     return tp / _DIVISIONS, fp / _DIVISIONS
 
 
@@ -74,8 +74,9 @@ def best_threshold_index(positives: Counts, negatives: Counts) -> int:
     )
     tp, fp = positives[::-1].cumsum()[::-1], negatives[::-1].cumsum()[::-1]
     gain = np.abs(tp * n - fp * p)
-    most = np.flatnonzero(gain == gain.max())
-    return int(most[np.abs(tp * n + fp * p - p * n)[most].argmin()])
+    best_indices = np.flatnonzero(gain == gain.max())
+    bias = np.abs(tp * n + fp * p - p * n)
+    return int(best_indices[bias[best_indices].argmin()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +102,10 @@ class ClassCounts(patterns.WeightedCounts):
         """Append the counts of further files with the same positive class."""
         if self.positive != other.positive:
             raise ValueError(f"different classes: {self.positive} and {other.positive}")
-        added = ("values", "positives", "negatives", "rows", "missing", "bad_weights")
-        sums: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in added}
+        added_fields = ("values", "positives", "negatives", "rows", "missing", "bad_weights")
+        sums: dict[str, Any] = {
+            name: getattr(self, name) + getattr(other, name) for name in added_fields
+        }
         classes = tuple(sorted({*self.classes, *other.classes}, key=natural_sort_key))
         return replace(self, classes=classes, unit=patterns.common_unit(self, other), **sums)
 
@@ -119,56 +122,78 @@ def count_classes(
     *,
     column: str | None = None,
 ) -> ClassCounts:
-    """Count the rows of each class; DataError for no rows or too many classes."""
+    """Count the rows of each class; DataError for no rows or too many classes.
+
+    column: name of the truth column in messages, if not `truth`.
+    """
     unit: float = 1
-    tables = _by_class(frames, truth, roles.weight, unit)
-    groups = [row for table in tables for row in table]
-    fractions = any(row.get("y") for row in groups) or roles.sampling_weights
-    if fractions and not any(row["x"] for row in groups):
+    rows_of_files = _by_class(frames, truth, roles.weight, unit)
+    class_rows = [row for file_rows in rows_of_files for row in file_rows]
+    needs_units = any(row.get("y") for row in class_rows) or roles.sampling_weights
+    if needs_units and not any(row["x"] for row in class_rows):
         # features are summed as floats, which are exact up to 2**53
         unit = patterns.weight_unit(frames, str(roles.weight), most=2**53)
-        tables = _by_class(frames, truth, roles.weight, unit)
-        groups = [row for table in tables for row in table]
-    classes = tuple(sorted(distinct_texts(row["t"] for row in groups), key=natural_sort_key))
+        rows_of_files = _by_class(frames, truth, roles.weight, unit)
+        class_rows = [row for file_rows in rows_of_files for row in file_rows]
+    classes = tuple(sorted(distinct_texts(row["t"] for row in class_rows), key=natural_sort_key))
     if not classes:
-        hint = HEADER_ONLY if not groups else f"no row has a class in '{column or truth}'"
+        hint = HEADER_ONLY if not class_rows else f"no row has a class in '{column or truth}'"
         raise DataError.new("no rows to evaluate", "empty-table", file, hint=hint)
-    counts = count_texts((row["t"] for row in groups), (row["rows"] for row in groups))
-    by_class = {name: counts[name] for name in classes}
-    refuse_similar_labels(file, column or truth, by_class, roles)
-    positive = resolve_positive(file, "", by_class, roles)
-    values = tuple(raw_values_of((row["t"] for row in table), positive) for table in tables)
-    totals = _class_totals(tables, positive)
-    sizes = (_rows_by_file(tables, missing=False), _rows_by_file(tables, missing=True))
-    bad_weights = sum(row.get("x", 0) for row in groups)
-    per_row = unit if unit == 1 else patterns.row_unit(sum(totals), sum(sizes[0]))
-    return ClassCounts(classes, positive, values, *totals, *sizes, bad_weights, unit, per_row)
+    counts = count_texts((row["t"] for row in class_rows), (row["rows"] for row in class_rows))
+    rows_by_class = {name: counts[name] for name in classes}
+    refuse_similar_labels(file, column or truth, rows_by_class, roles)
+    positive = resolve_positive(file, "", rows_by_class, roles)
+    values = tuple(
+        raw_values_of((row["t"] for row in file_rows), positive) for file_rows in rows_of_files
+    )
+    totals = _class_totals(rows_of_files, positive)
+    row_counts = _rows_by_file(rows_of_files, missing=False)
+    missing_counts = _rows_by_file(rows_of_files, missing=True)
+    bad_weights = sum(row.get("x", 0) for row in class_rows)
+    units_per_row = unit if unit == 1 else patterns.row_unit(sum(totals), sum(row_counts))
+    return ClassCounts(
+        classes,
+        positive,
+        values,
+        *totals,
+        row_counts,
+        missing_counts,
+        bad_weights,
+        unit,
+        units_per_row,
+    )
 
 
-def _class_totals(tables: Sequence[Sequence[dict[str, Any]]], positive: str) -> tuple[int, int]:
-    """Return the weight of positives and of negatives; tables: rows by class, of each file."""
+def _class_totals(
+    rows_of_files: Sequence[Sequence[dict[str, Any]]], positive: str
+) -> tuple[int, int]:
+    """Return the weight of positives and of negatives, from rows by class, of each file."""
     totals = {True: 0.0, False: 0.0}
-    for table in tables:
-        for row in table:
+    for file_rows in rows_of_files:
+        for row in file_rows:
             if not is_missing(row["t"]):
                 totals[as_text(row["t"]) == positive] += row.get("w", row["rows"])
     return int(totals[True]), int(totals[False])
 
 
-def _rows_by_file(tables: Sequence[Sequence[dict[str, Any]]], *, missing: bool) -> tuple[int, ...]:
+def _rows_by_file(
+    rows_of_files: Sequence[Sequence[dict[str, Any]]], *, missing: bool
+) -> tuple[int, ...]:
     """Return the rows of each file that have a class, or that have none."""
     return tuple(
-        sum(row["rows"] for row in table if is_missing(row["t"]) == missing) for table in tables
+        sum(row["rows"] for row in file_rows if is_missing(row["t"]) == missing)
+        for file_rows in rows_of_files
     )
 
 
 def _by_class(
     frames: Sequence[nw.LazyFrame[Any]], truth: str, weight: str | None, unit: float
 ) -> list[list[dict[str, Any]]]:
+    """Return the rows of each file by class t, with sums of weights: see `weight_sums`."""
     weights = {} if weight is None else weight_sums(weight, unit)
     sums = [nw.len().alias("rows"), *(nw.col(name).sum() for name in weights)]
-    picked = (frame.select(nw.col(truth).alias("t"), **weights) for frame in frames)
-    return [collect(frame.group_by("t").agg(*sums)).rows(named=True) for frame in picked]
+    class_frames = (frame.select(nw.col(truth).alias("t"), **weights) for frame in frames)
+    return [collect(frame.group_by("t").agg(*sums)).rows(named=True) for frame in class_frames]
 
 
 def refuse_single_class(file: str, classes: ClassCounts, column: str) -> None:
@@ -214,9 +239,9 @@ def split_feature(feature: ScoreCounts, cut: Cut) -> BinaryFeature:
     values, positives, negatives = feature.scores, feature.positives, feature.negatives
     if not len(values):
         return BinaryFeature(np.nan, None, 0, 0)
-    constant = len(values) == 1
+    is_constant = len(values) == 1
     if cut == "soft":
-        if constant:
+        if is_constant:
             return BinaryFeature(np.nan, "soft", np.nan, np.nan)
         halves = values / 2  # the range of two large numbers may overflow
         votes = (halves - halves[0]) / (halves[-1] - halves[0])
@@ -224,22 +249,22 @@ def split_feature(feature: ScoreCounts, cut: Cut) -> BinaryFeature:
     rule: Rule = ">="
     cross_fitted = None
     if isinstance(cut, float):
-        place, first = cut, int(np.searchsorted(values, cut, side="left"))
+        threshold, first_index = cut, int(np.searchsorted(values, cut, side="left"))
     elif len(values) == 2:
-        place, first = float(values[1]), 1
-    elif cut == "best" and not constant:
-        first = best_threshold_index(positives, negatives)
-        place = float(values[first])
+        threshold, first_index = float(values[1]), 1
+    elif cut == "best" and not is_constant:
+        first_index = best_threshold_index(positives, negatives)
+        threshold = float(values[first_index])
         cross_fitted = cross_fitted_counts(positives, negatives)
     else:
         weights = positives + negatives
-        place = _mean(values, weights) if cut == "mean" else _median(values, weights)
-        rule, first = ">", int(np.searchsorted(values, place, side="right"))
-        if first == len(values) and not constant:  # the median is the greatest value
-            rule, first = ">=", int(np.searchsorted(values, place, side="left"))
-    tp = positives[first:].sum().item()
-    fp = negatives[first:].sum().item()
-    return BinaryFeature(place, rule, tp, fp, cross_fitted)
+        threshold = _mean(values, weights) if cut == "mean" else _median(values, weights)
+        rule, first_index = ">", int(np.searchsorted(values, threshold, side="right"))
+        if first_index == len(values) and not is_constant:  # the median is the greatest value
+            rule, first_index = ">=", int(np.searchsorted(values, threshold, side="left"))
+    tp = positives[first_index:].sum().item()
+    fp = negatives[first_index:].sum().item()
+    return BinaryFeature(threshold, rule, tp, fp, cross_fitted)
 
 
 def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> BinaryFeature:
@@ -248,21 +273,23 @@ def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> BinaryFea
     x (rows,) without NaN; n None where every row counts once. Results do not depend on the order of
     rows, nor on repeating instead of weighting them.
     """
-    sortless = isinstance(cut, float) or (cut == "median" and n is None)
-    if sortless and len(np.unique(x[:100])) <= 2:  # two values in all?
-        sortless = bool(len(x)) and not ((x == x.min()) | (x == x.max())).all()
-    if not sortless:
+    skips_sorting = isinstance(cut, float) or (cut == "median" and n is None)
+    if skips_sorting and len(np.unique(x[:100])) <= 2:  # two values in all?
+        skips_sorting = bool(len(x)) and not ((x == x.min()) | (x == x.max())).all()
+    if not skips_sorting:
         return split_feature(ScoreCounts.from_rows(x, truth, n), cut)
     rule: Rule = ">"
     if isinstance(cut, float):
-        place, above, rule = cut, x >= cut, ">="
+        threshold, is_above, rule = cut, x >= cut, ">="
     else:
-        middle = [(len(x) - 1) // 2, len(x) // 2]
-        place = _midpoint(*np.partition(x, middle)[middle])
-        above = x > place
-        if not above.any():  # the median is the greatest value
-            above, rule = x >= place, ">="
-    return BinaryFeature(place, rule, mask_weight(above & truth, n), mask_weight(above & ~truth, n))
+        middle_indices = [(len(x) - 1) // 2, len(x) // 2]
+        threshold = _midpoint(*np.partition(x, middle_indices)[middle_indices])
+        is_above = x > threshold
+        if not is_above.any():  # the median is the greatest value
+            is_above, rule = x >= threshold, ">="
+    return BinaryFeature(
+        threshold, rule, mask_weight(is_above & truth, n), mask_weight(is_above & ~truth, n)
+    )
 
 
 def mask_weight(rows: Bools, n: Counts | None) -> Any:
@@ -271,6 +298,7 @@ def mask_weight(rows: Bools, n: Counts | None) -> Any:
 
 
 def _mean(values: Floats, weights: Counts) -> float:
+    """Return the weighted mean, also of values whose sum overflows."""
     with np.errstate(over="ignore"):
         mean = float(values @ weights / weights.sum())
     if np.isfinite(mean) or not np.isfinite(values).all():
@@ -332,15 +360,15 @@ class FeatureCounts:
     @classmethod
     def from_features(cls, features: Iterable[Feature], unit: float = 1) -> FeatureCounts:
         """Build the counts from single features."""
-        parts = list(zip(*features, strict=True)) or [()] * 7
-        names, columns, kinds, splits, positives, negatives, missing = parts
+        fields_of_features = list(zip(*features, strict=True)) or [()] * 7
+        names, columns, kinds, splits, positives, negatives, missing = fields_of_features
         # cross-fitting splits whole rows, which fractional weights are not
         cross_fitted = [
             split.cross_fitted if unit == 1 or split.cross_fitted is None else UNDEALT
             for split in splits
         ]
-        pairs = [counts or (np.nan, np.nan) for counts in cross_fitted]
-        held_tp, held_fp = np.array(pairs, np.float64).reshape(-1, 2).T
+        held_counts = [counts or (np.nan, np.nan) for counts in cross_fitted]
+        held_tp, held_fp = np.array(held_counts, np.float64).reshape(-1, 2).T
         return cls(
             names,
             columns,
@@ -376,24 +404,24 @@ class FeatureCounts:
         sums = {name: getattr(self, name) + getattr(other, name) for name in _ARRAYS[1:]}
         return replace(self, **sums, unit=patterns.common_unit(self, other))
 
-    def take(self, order: Ints) -> FeatureCounts:
-        """Return the features at these positions, in this order."""
+    def take(self, indices: Ints) -> FeatureCounts:
+        """Return the features at some indices, in their order."""
         fields: dict[str, Any] = {
-            name: tuple(getattr(self, name)[i] for i in order.tolist()) for name in _TEXTS
+            name: tuple(getattr(self, name)[i] for i in indices.tolist()) for name in _TEXTS
         }
-        fields |= {name: getattr(self, name)[order] for name in _ARRAYS}
+        fields |= {name: getattr(self, name)[indices] for name in _ARRAYS}
         return replace(self, **fields)
 
     def digest(self) -> str:
         """Return the sha256 of the counts, independent of the order of features."""
         columns = (self.tp, self.fp, self.positives, self.negatives)
-        numbers = zip(
+        count_rows = zip(
             *(patterns.from_units(column, self.unit).tolist() for column in columns), strict=True
         )
-        features = zip(self.names, self.cuts.tolist(), self.rules, numbers, strict=True)
+        features = zip(self.names, self.cuts.tolist(), self.rules, count_rows, strict=True)
         lines = sorted(
-            f"{name!r} {cut!r} {rule} {' '.join(map(repr, row))}"
-            for name, cut, rule, row in features
+            f"{name!r} {cut!r} {rule} {' '.join(map(repr, counts))}"
+            for name, cut, rule, counts in features
         )
         return sha256("\n".join(lines).encode()).hexdigest()
 

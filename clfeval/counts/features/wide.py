@@ -50,21 +50,21 @@ def count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCoun
     """Count the features and classes of a wide table; DataError for invalid rows."""
     kinds = dict(table.kinds or {})
     classes = _count_wide_classes(table, kinds, tasks)
-    rows = WideRowReader(table, classes)
-    binary = [column for column, kind in kinds.items() if kind == "binary"]
-    parts, numeric, short = _count_binary_columns(binary, rows)
-    kinds |= dict.fromkeys(numeric, "numeric")
-    check_structure(table.files, tasks, short_rows=short)
+    reader = WideRowReader(table, classes)
+    binary_columns = [column for column, kind in kinds.items() if kind == "binary"]
+    parts, numeric_columns, has_short_rows = _count_binary_columns(binary_columns, reader)
+    kinds |= dict.fromkeys(numeric_columns, "numeric")
+    check_structure(table.files, tasks, short_rows=has_short_rows)
     try:
-        features = _count_other_columns(rows, kinds, cut)
+        features = _count_other_columns(reader, kinds, cut)
     except engine_errors():
         check_wide_rows(table, kinds)
         raise
     parts += [FeatureCounts.from_features(features, classes.unit)] if features else []
     counts = FeatureCounts.concatenate(parts)
     null_value = table.roles.null_value
-    doubled = table.id is not None and not all_distinct(table.files, table.id, null_value)
-    if doubled or (table.roles.missing == "error" and counts.missing.any()):
+    has_repeated_ids = table.id is not None and not all_distinct(table.files, table.id, null_value)
+    if has_repeated_ids or (table.roles.missing == "error" and counts.missing.any()):
         check_wide_rows(table, kinds)
     refuse_single_class(table.files[0].name, classes, str(table.truth))
     return counts, classes
@@ -79,57 +79,75 @@ def _count_wide_classes(table: FeatureTable, kinds: Mapping[str, str], tasks: Ta
         check_structure(table.files, tasks)
         check_wide_rows(table, kinds)
         raise
-    missing = sum(classes.missing)
-    strict = table.roles.missing == "error"
-    if classes.bad_weights or (strict and missing and missing > sum(map(count_blank, table.files))):
+    missing_count = sum(classes.missing)
+    is_strict = table.roles.missing == "error"
+    if classes.bad_weights or (
+        is_strict and missing_count and missing_count > sum(map(count_blank, table.files))
+    ):
         check_structure(table.files, tasks)
         check_wide_rows(table, kinds)
     return classes
 
 
 def _count_binary_columns(
-    columns: list[str], rows: WideRowReader
+    columns: list[str], reader: WideRowReader
 ) -> tuple[list[FeatureCounts], list[str], bool | None]:
     """Return the counts of 0/1 columns, the columns of other values, and whether rows are short."""
     # as numbers if the text has more values; not at all if it has no numbers
     readings: tuple[CellReading, ...] = ("bit", "number") if columns else ()
     for reading in readings:
         try:
-            counts, good, no_tail = count_binary(columns, rows, reading)
+            counts, is_binary, no_tail_count = count_binary(columns, reader, reading)
         except engine_errors():
             continue
-        numeric = [column for column, fine in zip(columns, good, strict=True) if not fine]
-        short = None if no_tail is None else no_tail > 0
-        return [counts.take(good.nonzero()[0])], numeric, short
+        numeric_columns = [
+            column
+            for column, has_only_bits in zip(columns, is_binary, strict=True)
+            if not has_only_bits
+        ]
+        has_short_rows = None if no_tail_count is None else no_tail_count > 0
+        (binary_indices,) = is_binary.nonzero()
+        return [counts.take(binary_indices)], numeric_columns, has_short_rows
     return [], columns, None
 
 
-def _count_other_columns(rows: WideRowReader, kinds: Mapping[str, str], cut: Cut) -> list[Feature]:
+def _count_other_columns(
+    reader: WideRowReader, kinds: Mapping[str, str], cut: Cut
+) -> list[Feature]:
     """Return the features of numeric columns, then of columns of categories."""
-    numeric = [column for column, kind in kinds.items() if kind == "numeric"]
-    categories = [column for column, kind in kinds.items() if kind == "category"]
-    features = [*count_numbers(numeric, rows, cut)]
-    name = rows.table.files[0].name
-    for block, frame in rows.blocks(categories, "text"):
+    numeric_columns = [column for column, kind in kinds.items() if kind == "numeric"]
+    category_columns = [column for column, kind in kinds.items() if kind == "category"]
+    features = [*count_numbers(numeric_columns, reader, cut)]
+    file_name = reader.table.files[0].name
+    for block, frame in reader.blocks(category_columns, "text"):
         for column in block:
-            features += _categories(column, frame, name)
+            features += _categories(column, frame, file_name)
     return features
 
 
-def count_numbers(columns: Sequence[str], rows: WideRowReader, cut: Cut) -> Iterator[Feature]:
+def count_numbers(columns: Sequence[str], reader: WideRowReader, cut: Cut) -> Iterator[Feature]:
     """Yield the features of numeric columns, block by block, dichotomised at the threshold."""
-    file = rows.table.files[0].name
+    file = reader.table.files[0].name
 
     def count(name: str, x: Floats, truth: Bools, n: Counts | None) -> Feature:
-        absent = np.isnan(x)
-        missing = mask_weight(absent, n)
-        if missing:
-            x, truth, n = x[~absent], truth[~absent], None if n is None else n[~absent]
+        """Return the feature of a column of values x, in rows of weight n, or 1 if None."""
+        is_absent = np.isnan(x)
+        missing_count = mask_weight(is_absent, n)
+        if missing_count:
+            x, truth, n = x[~is_absent], truth[~is_absent], None if n is None else n[~is_absent]
         refuse_infinite(x, cut, file, name)
         split = split_rows(x, truth, n, cut)
-        return name, name, "numeric", split, mask_weight(truth, n), mask_weight(~truth, n), missing
+        return (
+            name,
+            name,
+            "numeric",
+            split,
+            mask_weight(truth, n),
+            mask_weight(~truth, n),
+            missing_count,
+        )
 
-    for block, table in rows.blocks(columns, "number"):
+    for block, table in reader.blocks(columns, "number"):
         truth = table[POSITIVE].to_numpy() == 1
         n = table[WEIGHT].to_numpy() if WEIGHT in table.columns else None
         numbers = (table[name].cast(nw.Float64).to_numpy() for name in block)
@@ -148,14 +166,22 @@ def refuse_infinite(x: Floats, cut: Cut, file: str, column: str) -> None:
 def _sums_of_texts(column: str, table: nw.DataFrame[Any]) -> dict[str | None, tuple[Any, Any]]:
     """Return the weight of positives and of negatives with each text of a column; None: missing."""
     weight = nw.col(WEIGHT) if WEIGHT in table.columns else nw.lit(1).cast(nw.Int64)
-    positive = nw.col(POSITIVE)
-    sides = [(weight * positive).alias(HITS), (weight * (1 - positive)).alias(MISSES)]
-    rows = table.select(column, *sides).group_by(column).agg(nw.col(HITS, MISSES).sum()).rows()
+    is_positive = nw.col(POSITIVE)
+    weight_columns = [
+        (weight * is_positive).alias(HITS),
+        (weight * (1 - is_positive)).alias(MISSES),
+    ]
+    rows = (
+        table.select(column, *weight_columns)
+        .group_by(column)
+        .agg(nw.col(HITS, MISSES).sum())
+        .rows()
+    )
     sums: dict[str | None, tuple[Any, Any]] = {}
-    for value, hits, misses in rows:
+    for value, more_positives, more_negatives in rows:
         text = as_text(value)
-        p, n = sums.get(text, (0, 0))
-        sums[text] = (p + hits, n + misses)
+        positives, negatives = sums.get(text, (0, 0))
+        sums[text] = (positives + more_positives, negatives + more_negatives)
     return sums
 
 
@@ -170,11 +196,12 @@ def _categories(column: str, table: nw.DataFrame[Any], file: str) -> list[Featur
             "(Python, batches)"
         )
         raise DataError.new(message, "too-many-categories", file, None, column, hint=hint)
-    totals = (sum(pair[0] for pair in sums.values()), sum(pair[1] for pair in sums.values()))
+    positives = sum(text_positives for text_positives, _ in sums.values())
+    negatives = sum(text_negatives for _, text_negatives in sums.values())
     kind, features = _features_of_texts(column, sums)
     return [
-        (name, column, kind, BinaryFeature(np.nan, None, *pair), *totals, missing)
-        for name, pair in features.items()
+        (name, column, kind, BinaryFeature(np.nan, None, tp, fp), positives, negatives, missing)
+        for name, (tp, fp) in features.items()
     ]
 
 
@@ -182,9 +209,9 @@ def _features_of_texts(
     column: str, sums: Mapping[str | None, tuple[Any, Any]]
 ) -> tuple[str, dict[str, tuple[Any, Any]]]:
     """Return the kind of a text column, and the sums of its features; true and false are one."""
-    words = {str(text).casefold(): pair for text, pair in sums.items()}
-    if sums and len(words) == len(sums) and set(words) <= {"true", "false"}:
-        return "binary", {column: words.get("true", (0, 0))}
+    sums_by_word = {str(text).casefold(): text_sums for text, text_sums in sums.items()}
+    if sums and len(sums_by_word) == len(sums) and set(sums_by_word) <= {"true", "false"}:
+        return "binary", {column: sums_by_word.get("true", (0, 0))}
     features = {f"{column}={text}": sums[text] for text in sorted(sums, key=str)}
     return "category", features or {column: (0, 0)}
 
@@ -203,32 +230,32 @@ class WideRowReader:
         readings = dict.fromkeys(columns, reading)
         truth, weight = str(self.table.truth), self.table.roles.weight
         frames = []
-        for position, file in enumerate(self.table.files):
+        for file_index, file in enumerate(self.table.files):
             frame = _scan_rows(self.table, file, readings, watch=watch)
-            marks = [NO_TAIL] if NO_TAIL in frame.collect_schema() else []
-            file_readings = [self.classes.is_positive(truth, position).alias(POSITIVE)]
+            mark_columns = [NO_TAIL] if NO_TAIL in frame.collect_schema() else []
+            expressions = [self.classes.is_positive(truth, file_index).alias(POSITIVE)]
             if any(self.classes.missing):  # a filter copies every column
                 frame = frame.filter(~nw.col(truth).is_null())
             if weight is not None:
                 frame = frame.filter(nw.col(weight).cast(nw.Float64) > 0)
                 units = in_units(nw.col(weight), self.classes.weight_unit)
-                file_readings.append(units.cast(nw.Int64).alias(WEIGHT))
-            frames.append(frame.select(*file_readings, nw.col(*columns, *marks)))
+                expressions.append(units.cast(nw.Int64).alias(WEIGHT))
+            frames.append(frame.select(*expressions, nw.col(*columns, *mark_columns)))
         return frames
 
     def blocks(
         self, columns: Sequence[str], reading: CellReading
     ) -> Iterator[tuple[Sequence[str], nw.DataFrame[Any]]]:
         """Yield blocks of a few columns, with the rows of all files."""
-        wide = max(1, CELLS // max(1, sum(self.classes.rows)))
-        for start in range(0, len(columns), wide):
-            block = columns[start : start + wide]
+        block_width = max(1, CELLS // max(1, sum(self.classes.rows)))
+        for start in range(0, len(columns), block_width):
+            block = columns[start : start + block_width]
             frames = self.frames(block, reading)
             if len(frames) > 1:  # the same column may be text in one file and numbers in another
-                shared = nw.String if reading == "text" else nw.Float64
-                frames = [frame.with_columns(nw.col(*block).cast(shared)) for frame in frames]
-            parts = [collect(frame) for frame in frames]
-            yield block, parts[0] if len(parts) == 1 else nw.concat(parts)
+                shared_type = nw.String if reading == "text" else nw.Float64
+                frames = [frame.with_columns(nw.col(*block).cast(shared_type)) for frame in frames]
+            tables = [collect(frame) for frame in frames]
+            yield block, tables[0] if len(tables) == 1 else nw.concat(tables)
 
 
 def _scan_rows(
@@ -238,6 +265,7 @@ def _scan_rows(
     *,
     watch: bool = False,
 ) -> nw.LazyFrame[Any]:
+    """Return the rows of a file, with truth, weights and the columns to read."""
     roles = table.roles
     column_readings: dict[str, CellReading] = {str(table.truth): "text"}
     if roles.weight is not None:
@@ -246,17 +274,20 @@ def _scan_rows(
 
 
 def count_binary(
-    columns: Sequence[str], rows: WideRowReader, reading: CellReading
+    columns: Sequence[str], reader: WideRowReader, reading: CellReading
 ) -> tuple[FeatureCounts, Bools, int | None]:
     """Count 0/1 columns (k,); return also which are valid, and the rows without last field."""
-    roles = rows.table.roles
-    weighted = roles.weight is not None
-    drop = roles.missing == "drop"
-    frames = rows.frames(columns, reading, watch=True)
-    sums_and_tails = [_sums(frame, columns, weighted=weighted, drop=drop) for frame in frames]
+    roles = reader.table.roles
+    has_weights = roles.weight is not None
+    drops_missing = roles.missing == "drop"
+    frames = reader.frames(columns, reading, watch=True)
+    sums_and_tails = [
+        _sums(frame, columns, has_weights=has_weights, drops_missing=drops_missing)
+        for frame in frames
+    ]
     sums = [file_sums for file_sums, _ in sums_and_tails]
     tails = [tail for _, tail in sums_and_tails if tail is not None]
-    counts = _binary_counts(columns, sums, rows.classes, drop=drop)
+    counts = _binary_counts(columns, sums, reader.classes, drops_missing=drops_missing)
     return counts, _have_only_bits(sums), sum(tails) if tails else None
 
 
@@ -280,7 +311,7 @@ def _binary_counts(
     sums: Sequence[dict[str, NDArray[Any]]],
     classes: ClassCounts,
     *,
-    drop: bool,
+    drops_missing: bool,
 ) -> FeatureCounts:
     """Return the counts of 0/1 columns from the sums of each file."""
     k = len(columns)
@@ -288,7 +319,7 @@ def _binary_counts(
     positives: NDArray[Any] = np.full(k, classes.positives)
     rows: NDArray[Any] = np.full(k, total)
     missing = _total(sums, "missing")
-    if drop:  # missing values are counted by weight
+    if drops_missing:  # missing values are counted by weight
         positives = _total(sums, "known_positive")
         rows = _total(sums, "known")
         missing = total - rows
@@ -314,50 +345,58 @@ def _binary_counts(
 
 
 def _sums(
-    frame: nw.LazyFrame[Any], columns: Sequence[str], *, weighted: bool, drop: bool
+    frame: nw.LazyFrame[Any], columns: Sequence[str], *, has_weights: bool, drops_missing: bool
 ) -> tuple[dict[str, NDArray[Any]], int | None]:
     """Return the sums of one file, (k,) each, and its number of rows without their last field."""
     schema = frame.collect_schema()
-    flags = [name for name in columns if schema[name] == nw.Boolean]
-    if flags:
-        frame = frame.with_columns(nw.col(*flags).cast(nw.Int8))
+    flag_columns = [name for name in columns if schema[name] == nw.Boolean]
+    if flag_columns:
+        frame = frame.with_columns(nw.col(*flag_columns).cast(nw.Int8))
     cells = nw.col(*columns)
-    positive = nw.col(POSITIVE)
-    values = cells
+    is_positive = nw.col(POSITIVE)
+    weighted_cells = cells
     known_weight = (~cells.is_null()).cast(nw.Int8)
-    if weighted:
-        values = values * nw.col(WEIGHT)
+    if has_weights:
+        weighted_cells = weighted_cells * nw.col(WEIGHT)
         known_weight = known_weight * nw.col(WEIGHT)
-    expressions = {"all": values.sum(), "positive": (values * positive).sum()}
+    expressions = {"all": weighted_cells.sum(), "positive": (weighted_cells * is_positive).sum()}
     expressions |= {"low": cells.min(), "high": cells.max(), "missing": cells.null_count()}
     # between 0 and 1 only these equal their squares; integers need no such check
     if any(schema[name].is_float() for name in columns):
         expressions |= {"squares": (cells**2).sum(), "plain": cells.sum()}
-    if drop:
+    if drops_missing:
         expressions |= {
             "known": known_weight.sum(),
-            "known_positive": (known_weight * positive).sum(),
+            "known_positive": (known_weight * is_positive).sum(),
         }
     sums = [expression.name.prefix(f"{name}:") for name, expression in expressions.items()]
     sums += [nw.col(NO_TAIL).sum()] if NO_TAIL in schema else []
     row = np.array(collect(frame.select(*sums)).row(0), np.float64)
-    tail = int(row[-1]) if NO_TAIL in schema else None
+    tail_count = int(row[-1]) if NO_TAIL in schema else None
     table = row[: len(expressions) * len(columns)].reshape(len(expressions), -1)
-    return dict(zip(expressions, table, strict=True)), tail
+    return dict(zip(expressions, table, strict=True)), tail_count
 
 
 def check_wide_rows(table: FeatureTable, kinds: Mapping[str, str]) -> None:
     """Raise DataError with all problems in the rows of a wide table, if any."""
-    roles, strict = table.roles, table.roles.missing == "error"
-    numbers = [name for name, kind in kinds.items() if kind != "category"]
-    empty = _count_missing_cells(table, list(kinds), "text")
-    absent = _count_missing_cells(table, numbers, "loose")
-    checks = [missing_value(str(table.truth))] if strict else []
+    roles, is_strict = table.roles, table.roles.missing == "error"
+    numeric_columns = [name for name, kind in kinds.items() if kind != "category"]
+    empty_counts = _count_missing_cells(table, list(kinds), "text")
+    missing_counts = _count_missing_cells(table, numeric_columns, "loose")
+    checks = [missing_value(str(table.truth))] if is_strict else []
     checks += [bad_weight(roles.weight)] if roles.weight else []
-    checks += [bad_number(name) for name in numbers if absent[name] > empty[name]]
-    if strict:
-        checks += [missing_value(name, number=True) for name in numbers if absent[name]]
-        checks += [missing_value(name) for name in kinds if name not in absent and empty[name]]
+    checks += [
+        bad_number(name) for name in numeric_columns if missing_counts[name] > empty_counts[name]
+    ]
+    if is_strict:
+        checks += [
+            missing_value(name, number=True) for name in numeric_columns if missing_counts[name]
+        ]
+        checks += [
+            missing_value(name)
+            for name in kinds
+            if name not in missing_counts and empty_counts[name]
+        ]
     checks += [duplicate_id(table.id)] if table.id is not None else []
     raise_problems(table.files, checks, roles.null_value)
 
@@ -370,9 +409,13 @@ def _count_missing_cells(
     for file in table.files if columns else ():
         frame = scan(file, dict.fromkeys(columns, reading), null_values=table.roles.null_value)
         schema = frame.collect_schema()
-        floats = [name for name in columns if schema[name].is_float()]
-        nans = collect(frame.select(nw.col(*floats).is_nan().sum())).row(0) if floats else ()
-        counts = dict(zip(floats, nans, strict=True))
+        float_columns = [name for name in columns if schema[name].is_float()]
+        nan_counts = (
+            collect(frame.select(nw.col(*float_columns).is_nan().sum())).row(0)
+            if float_columns
+            else ()
+        )
+        nan_count_of = dict(zip(float_columns, nan_counts, strict=True))
         totals += np.array(collect(frame.select(nw.all().null_count())).row(0), np.int64)
-        totals += np.array([counts.get(name) or 0 for name in columns], np.int64)
+        totals += np.array([nan_count_of.get(name) or 0 for name in columns], np.int64)
     return dict(zip(columns, totals.tolist(), strict=True))

@@ -44,21 +44,21 @@ def refuse_abstentions(
     if columns.truth not in profiles or roles.kind_of_models == "score":
         return
     truth = profiles[columns.truth]
-    predicted = _columns_of_labels(columns, profiles)
+    predicted_columns = _columns_of_labels(columns, profiles)
     declared = {*roles.classes, roles.positive}
     texts_by_column: dict[str, list[str]] = {}
     labels = [text for text in truth.texts if not _says_nothing(text, ())]
-    for name in predicted:
-        strange = profiles[name].texts - known_labels(truth.texts, roles) - declared
-        abstentions = _abstentions(profiles[name], strange, labels)
-        if abstentions and not strange.difference(abstentions):
+    for name in predicted_columns:
+        unknown_texts = profiles[name].texts - known_labels(truth.texts, roles) - declared
+        abstentions = _abstentions(profiles[name], unknown_texts, labels)
+        if abstentions and not unknown_texts.difference(abstentions):
             texts_by_column[name] = abstentions
     never_predicted = truth.texts - declared
-    for name in predicted:
+    for name in predicted_columns:
         never_predicted -= profiles[name].texts
-    unjudged = _abstentions(truth, never_predicted, labels) if len(labels) > 1 else []
-    if unjudged:
-        texts_by_column = {columns.truth: unjudged, **texts_by_column}
+    truth_abstentions = _abstentions(truth, never_predicted, labels) if len(labels) > 1 else []
+    if truth_abstentions:
+        texts_by_column = {columns.truth: truth_abstentions, **texts_by_column}
     if texts_by_column:
         raise _abstentions_error(file, profiles, texts_by_column, roles)
 
@@ -76,12 +76,15 @@ def _columns_of_labels(columns: Columns, profiles: ColumnProfiles) -> list[str]:
 
 
 def _abstentions(
-    profile: ColumnProfile, strange: Collection[str], labels: Collection[str]
+    profile: ColumnProfile, unknown_texts: Collection[str], labels: Collection[str]
 ) -> list[str]:
-    """Return the texts, of those that are no classes, that say that there is no verdict."""
-    texts = [text for text in strange if _says_nothing(text, labels)]
-    rows = sum(profile.counts.get(text, 1) for text in texts)
-    if len(texts) > MOST_ABSTENTIONS or rows > MOST_ROWS * profile.rows:
+    """Return the texts, of those that are no classes, that say that there is no verdict.
+
+    labels: of truth, which are verdicts.
+    """
+    texts = [text for text in unknown_texts if _says_nothing(text, labels)]
+    row_count = sum(profile.counts.get(text, 1) for text in texts)
+    if len(texts) > MOST_ABSTENTIONS or row_count > MOST_ROWS * profile.rows:
         return []
     return sorted(texts)
 
@@ -94,8 +97,8 @@ def _says_nothing(text: str, labels: Collection[str]) -> bool:
         return {*labels} <= {"0", "1", "0.0", "1.0"}
     if _WORDS.search(text):
         return True
-    short = labels and all(len(label.split()) <= SENTENCE // 2 for label in labels)
-    return bool(short) and len(text.split()) >= SENTENCE
+    are_short = labels and all(len(label.split()) <= SENTENCE // 2 for label in labels)
+    return bool(are_short) and len(text.split()) >= SENTENCE
 
 
 def _question(file: str, column: str, rows_of_text: Mapping[str, int]) -> Problem:
@@ -113,21 +116,21 @@ def _abstentions_error(
 ) -> DataError:
     """Build the error that offers to leave the rows out, or to count a further class."""
     problems = []
-    places = []
+    row_phrases = []
     for name, column_texts in texts_by_column.items():
         rows_of_text = {text: profiles[name].counts.get(text, 1) for text in column_texts}
         problems.append(_question(file, name, rows_of_text))
-        rows = count_rows(sum(rows_of_text.values()))
-        places.append(f"the {rows} without a verdict of {quote_name(name)}")
+        row_phrase = count_rows(sum(rows_of_text.values()))
+        row_phrases.append(f"the {row_phrase} without a verdict of {quote_name(name)}")
     texts = tuple(dict.fromkeys(chain(*texts_by_column.values())))
-    words = f"without {' and '.join(places)}"
-    readings = [OfferedReading(words, {"null_value": texts, "missing": "drop"})]
+    meaning = f"without {' and '.join(row_phrases)}"
+    readings = [OfferedReading(meaning, {"null_value": texts, "missing": "drop"})]
     names = join_texts([quote_name(text) for text in texts])
     if all(text in CODES for text in texts):
-        words = f"{names} and the classes are scores"
-        readings.append(OfferedReading(words, {"kind": "score"}))
+        meaning = f"{names} and the classes are scores"
+        readings.append(OfferedReading(meaning, {"kind": "score"}))
     elif roles.several and roles.positive is None:
-        words = f"{names} {'is a further class' if len(texts) == 1 else 'are further classes'}"
-        words += ": an error where truth has another class"
-        readings.append(OfferedReading(words, {"classes": texts}))
+        meaning = f"{names} {'is a further class' if len(texts) == 1 else 'are further classes'}"
+        meaning += ": an error where truth has another class"
+        readings.append(OfferedReading(meaning, {"classes": texts}))
     return DataError(problems, readings=readings)

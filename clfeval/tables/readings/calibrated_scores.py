@@ -35,7 +35,7 @@ def with_calibrated_models(
     if not roles.calibrations:
         return columns
     calibrated = dict[str, CalibratedColumn]()
-    derived = dict[str, list[ModelColumns]]()  # by the name of the model with the scores
+    models_of_source = dict[str, list[ModelColumns]]()  # by the name of the model with the scores
     for pattern, path in roles.calibrations:
         file = read_calibrator_file(path)
         for model in _models_to_calibrate(columns, pattern, file):
@@ -48,12 +48,12 @@ def with_calibrated_models(
                     raise _column_exists_error(name, file)
             _check_scale(columns, columns.source(model), stored, file.name)
             calibrated[stored.column] = column
-            derived.setdefault(model.name, []).append(added_model)
+            models_of_source.setdefault(model.name, []).append(added_model)
     models = list[ModelColumns]()
     for model in columns.models:
         if _is_evaluated(model.name, roles):
             models.append(model)
-        models += derived.get(model.name, [])
+        models += models_of_source.get(model.name, [])
     return replace(columns, models=tuple(models), calibrated=calibrated)
 
 
@@ -101,8 +101,10 @@ def _check_scale(columns: Columns, column: str, stored: StoredCalibrator, file: 
     message = f"its calibrator of {quote_name(stored.model)} is of scores "
     message += f"{_describe_scale(stored.scale, log_odds=stored.log_odds)}, but here they are "
     message += _describe_scale(scale, log_odds=log_odds)
-    suffixes = [":percent"] * (abs(stored.scale[1]) > 1) + [":reversed"] * (stored.scale[1] < 0)
-    suffixes += [":logit"] * stored.log_odds
+    _, divisor = stored.scale
+    suffixes = [":percent"] if abs(divisor) > 1 else []
+    suffixes += [":reversed"] if divisor < 0 else []
+    suffixes += [":logit"] if stored.log_odds else []
     options = [f"{OPTION}--model {stored.model}{suffix}{END}" for suffix in suffixes]
     hint = f"add {' '.join(options)}" if options else "read the scores as for the fit"
     raise DataError.new(message, "other-scale", file, hint=hint)
@@ -111,10 +113,12 @@ def _check_scale(columns: Columns, column: str, stored: StoredCalibrator, file: 
 def _describe_scale(scale: tuple[float, float], *, log_odds: bool) -> str:
     """Return how scores are read, in words."""
     offset, divisor = scale
-    words = ["divided by 100"] * (abs(divisor) > 1)
-    words += ["subtracted from 1" if offset else "negated"] * (divisor < 0)
-    words += ["read as log odds"] * log_odds
-    return " and ".join(words) or "as they are"
+    phrases = ["divided by 100"] if abs(divisor) > 1 else []
+    if divisor < 0:
+        phrases.append("subtracted from 1" if offset else "negated")
+    if log_odds:
+        phrases.append("read as log odds")
+    return " and ".join(phrases) or "as they are"
 
 
 def refuse_calibrators(roles: InputOptions) -> None:
@@ -130,8 +134,8 @@ def refuse_calibrators(roles: InputOptions) -> None:
 
 def _is_evaluated(model: str, roles: InputOptions) -> bool:
     """Return whether --model names a model without a calibrator too, or not with one only."""
-    plain = [name for name in roles.model if name not in roles.only_calibrated]
-    if any(model == pattern or fnmatchcase(model, pattern) for pattern in plain):
+    own_patterns = [name for name in roles.model if name not in roles.only_calibrated]
+    if any(model == pattern or fnmatchcase(model, pattern) for pattern in own_patterns):
         return True
     return not any(fnmatchcase(model, pattern) for pattern in roles.only_calibrated)
 
@@ -271,11 +275,11 @@ def _calibrated_classes(values: Floats, column: CalibratedColumn) -> Floats:
     Rows with a value outside 0 to 1 stay as they are.
     """
     classes = column.file.classes
-    positions = [classes.index(label) for label in column.class_sources]
+    class_indices = [classes.index(label) for label in column.class_sources]
     is_changed = np.all((values >= 0) & (values <= 1), axis=1, keepdims=True)
     p = np.zeros((len(values), len(classes)))
-    p[:, positions] = np.where(is_changed, values, 0.0)
-    recalibrated = column.stored.calibrator.calibrate(p)[:, positions]
+    p[:, class_indices] = np.where(is_changed, values, 0.0)
+    recalibrated = column.stored.calibrator.calibrate(p)[:, class_indices]
     return np.where(is_changed, recalibrated, values)
 
 
@@ -296,18 +300,19 @@ def _log_odds_expression(score: nw.Expr, calibrator: LogOddsCalibrator) -> nw.Ex
     """Return 1 / (1 + exp(-logit)) of scores between 0 and 1, and other scores as they are."""
     is_interior = (score > 0) & (score < 1)
     p = nw.when(is_interior).then(score).otherwise(nw.lit(0.5))
-    rest = 1 - p
-    log_rest = rest.log() - (p - (1 - rest)) / rest  # with what 1 - p lost by rounding
+    complement = 1 - p
+    # with what 1 - p lost by rounding
+    log_complement = complement.log() - (p - (1 - complement)) / complement
     logit = calibrator.intercept + calibrator.power * p.log()
-    logit = logit - calibrator.complement_power * log_rest
+    logit = logit - calibrator.complement_power * log_complement
     return nw.when(is_interior).then(logistic_expression(logit)).otherwise(score)
 
 
 def logistic_expression(logit: nw.Expr) -> nw.Expr:
     """Return 1 / (1 + exp(-logit))."""
-    small = (-logit.abs()).exp()  # never infinite
-    numerator = nw.when(logit >= 0).then(nw.lit(1.0)).otherwise(small)
-    return numerator / (1 + small)
+    exponential = (-logit.abs()).exp()  # never infinite
+    numerator = nw.when(logit >= 0).then(nw.lit(1.0)).otherwise(exponential)
+    return numerator / (1 + exponential)
 
 
 def _calibrated(name: str, calibrator: AnyCalibrator) -> pl.Expr:
@@ -316,8 +321,8 @@ def _calibrated(name: str, calibrator: AnyCalibrator) -> pl.Expr:
     def calibrate(scores: pl.Series) -> pl.Series:
         values = scores.to_numpy()
         is_probability = (values >= 0) & (values <= 1)
-        changed = calibrator.calibrate(np.where(is_probability, values, 0.0))
-        cells = pl.Series(scores.name, np.where(is_probability, changed, values))
+        recalibrated = calibrator.calibrate(np.where(is_probability, values, 0.0))
+        cells = pl.Series(scores.name, np.where(is_probability, recalibrated, values))
         return cells.set(scores.is_null(), None)
 
     return pl.col(name).map_batches(calibrate, return_dtype=pl.Float64, is_elementwise=True)
@@ -341,7 +346,7 @@ def _step_expression(score: nw.Expr, calibrator: StepCalibrator) -> nw.Expr:
         line: nw.Expr = slope * (score - x[first]) + q[first]
         return line
 
-    inner = between(0, len(x) - 1) if len(x) > 1 else nw.lit(q[0])
-    above = nw.when(score >= x[-1]).then(nw.lit(q[-1])).otherwise(inner)
-    value = nw.when(score <= x[0]).then(nw.lit(q[0])).otherwise(above)
+    inner_value = between(0, len(x) - 1) if len(x) > 1 else nw.lit(q[0])
+    value_from_knots = nw.when(score >= x[-1]).then(nw.lit(q[-1])).otherwise(inner_value)
+    value = nw.when(score <= x[0]).then(nw.lit(q[0])).otherwise(value_from_knots)
     return nw.when((score >= 0) & (score <= 1)).then(value).otherwise(score)

@@ -59,8 +59,8 @@ class CandidateColumn:
     @property
     def is_percentage(self) -> bool:
         """True if it is called a percentage, and not more than that, and has such numbers."""
-        is_called_so = is_probability_name(self.name) and self.tags & BARRED <= {"share"}
-        return is_called_so and self.scale in ("unit", "percent")
+        is_named_percentage = is_probability_name(self.name) and self.tags & BARRED <= {"share"}
+        return is_named_percentage and self.scale in ("unit", "percent")
 
     @property
     def counts_rows(self) -> bool:
@@ -93,13 +93,13 @@ def kind_of_cells(profile: ColumnProfile, classes: Collection[str]) -> CellKind:
     if not texts:
         return "empty"
     spelled = spelling_as_truth(texts, classes)
-    strange = texts.difference(spelled)
-    if not strange:
+    unknown_texts = texts.difference(spelled)
+    if not unknown_texts:
         return "label"
-    are_codes = len(classes) > 2 and {*spelled.values()} == {*classes} and len(strange) == 1
+    are_codes = len(classes) > 2 and {*spelled.values()} == {*classes} and len(unknown_texts) == 1
     if are_codes and profile.is_integer:
         return "label"  # of each class, and a code such as 99 for none
-    if profile.mostly_numeric and (profile.all_numbers or are_mostly_numbers(strange)):
+    if profile.mostly_numeric and (profile.all_numbers or are_mostly_numbers(unknown_texts)):
         return "number"
     return "label" if spelled else "text"
 
@@ -110,13 +110,13 @@ def scale_of(profile: ColumnProfile) -> ScoreScale:
     if not numbers:
         return ""
     counts = profile.counts
-    unit_rows = number_rows = 0
+    unit_row_count = number_row_count = 0
     for text, number in profile.number_of_text.items():
-        rows = counts.get(text, 1)
-        number_rows += rows
+        row_count = counts.get(text, 1)
+        number_row_count += row_count
         if 0 <= number <= 1:
-            unit_rows += rows
-    if unit_rows >= MOSTLY * number_rows:
+            unit_row_count += row_count
+    if unit_row_count >= MOSTLY * number_row_count:
         return "unit"
     lowest = min(numbers)
     greatest = max(numbers)

@@ -32,7 +32,9 @@ _OF_LABEL = rf"(?i)\s*{_TRUE}[_ .:-]+\S.*|.*\S[_ .:-]+{_TRUE}\s*"
 
 def distinct_readings(readings: Iterable[Reading]) -> list[Reading]:
     """Return the readings without those that give the same numbers as an earlier one."""
-    return list({reading.numbers: reading for reading in reversed(list(readings))}.values())[::-1]
+    # in a dict the last of equal readings is kept: reversed, the first
+    last_to_first = {reading.numbers: reading for reading in reversed(list(readings))}
+    return list(last_to_first.values())[::-1]
 
 
 def choose_reading(file: str, profiles: ColumnProfiles, readings: Sequence[Reading]) -> Reading:
@@ -40,12 +42,12 @@ def choose_reading(file: str, profiles: ColumnProfiles, readings: Sequence[Readi
 
     The error offers the readings that are left, at most four, each with its options.
     """
-    different = distinct_readings(readings)
-    if len(different) == 1 and different[0].is_sure and not different[0].options:
-        return different[0]
-    if not different:
+    distinct = distinct_readings(readings)
+    if len(distinct) == 1 and distinct[0].is_sure and not distinct[0].options:
+        return distinct[0]
+    if not distinct:
         raise no_truth_error(file, profiles)
-    raise several_readings_error(file, profiles, different)
+    raise several_readings_error(file, profiles, distinct)
 
 
 def several_readings_error(
@@ -53,14 +55,14 @@ def several_readings_error(
 ) -> DataError:
     """Build the error with the readings that are offered."""
     truths = list(dict.fromkeys(reading.columns.truth for reading in readings))
-    by_values = not readings[0].is_sure
-    if by_values or len(truths) > 1:
+    is_by_values = not readings[0].is_sure
+    if is_by_values or len(truths) > 1:
         readings = [_with_truth(reading) for reading in readings]
     problems = _problems(file, profiles, readings, truths)
-    offered = [
+    offered_readings = [
         OfferedReading(reading.meaning, reading.options) for reading in readings[:MOST_OFFERED]
     ]
-    return DataError(problems, readings=offered, further=_further_readings(readings))
+    return DataError(problems, readings=offered_readings, further=_further_readings(readings))
 
 
 def _with_truth(reading: Reading) -> Reading:
@@ -94,32 +96,33 @@ def _problems(
 
 def _further_readings(readings: Sequence[Reading]) -> str | None:
     """Return the options and values of the readings that are not offered; None if all are."""
-    left = readings[MOST_OFFERED:]
-    if not left:
+    other_readings = readings[MOST_OFFERED:]
+    if not other_readings:
         return None
-    offered = readings[:MOST_OFFERED]
-    parts = []
+    offered_readings = readings[:MOST_OFFERED]
+    option_phrases = []
     for name in ("truth", "positive", "weight"):
-        values = [str(reading.options[name]) for reading in left if name in reading.options]
-        offered_values = {str(reading.options.get(name)) for reading in offered}
-        rest = [value for value in dict.fromkeys(values) if value not in offered_values]
-        if rest:
-            parts.append(
-                f"{OPTION}--{name}{END} with {join_texts([quote_name(value) for value in rest], 5)}"
-            )
-    parts = parts or [
+        values = [
+            str(reading.options[name]) for reading in other_readings if name in reading.options
+        ]
+        offered_values = {str(reading.options.get(name)) for reading in offered_readings}
+        other_values = [value for value in dict.fromkeys(values) if value not in offered_values]
+        if other_values:
+            quoted_values = [quote_name(value) for value in other_values]
+            option_phrases.append(f"{OPTION}--{name}{END} with {join_texts(quoted_values, 5)}")
+    option_phrases = option_phrases or [
         f"name each model with {OPTION}--model{END}, or leave columns out with "
         f"{OPTION}--ignore{END}"
     ]
-    return f"{len(left)} more: " + ", or ".join(parts)
+    return f"{len(other_readings)} more: " + ", or ".join(option_phrases)
 
 
 def no_truth_error(file: str, profiles: ColumnProfiles) -> DataError:
     """Build the error of a table in which no column can be truth."""
     message = f"no truth column; columns: {list_names(profiles)}"
     hint = f"add {OPTION}--truth COLUMN{END} to name it"
-    several = [name for name in profiles if re.fullmatch(_OF_LABEL, name)]
-    several = several or columns_of_labels(profiles)
+    label_truths = [name for name in profiles if re.fullmatch(_OF_LABEL, name)]
+    label_truths = label_truths or columns_of_labels(profiles)
     if all(find_column(profiles, (name,)) for name in ("sensitivity", "specificity")):
         hint = (
             "if these are rates, run clfeval tune-jpt with counts (columns model, tp, fp, fn, "
@@ -131,14 +134,14 @@ def no_truth_error(file: str, profiles: ColumnProfiles) -> DataError:
             "if this is a table of metrics, run clfeval mlcps; otherwise add "
             f"{OPTION}--truth COLUMN{END}"
         )
-    elif len(several) > 1:
+    elif len(label_truths) > 1:
         hint = (
-            f"if {list_names(several, 3)} are labels, write one row per label, with columns row, "
-            f"label, truth and prediction, then add {OPTION}--by label{END} "
+            f"if {list_names(label_truths, 3)} are labels, write one row per label, with columns "
+            f"row, label, truth and prediction, then add {OPTION}--by label{END} "
             f"{OPTION}--cluster row{END} {OPTION}--positive 1{END}; otherwise add "
             f"{OPTION}--truth COLUMN{END}"
         )
-        return DataError.new(message, "multi-label", file, 1, several[1], hint=hint)
+        return DataError.new(message, "multi-label", file, 1, label_truths[1], hint=hint)
     return DataError.new(message, "no-truth", file, hint=hint)
 
 
@@ -147,16 +150,16 @@ def no_models_error(file: str, columns: Collection[str]) -> DataError:
     message = f"no model columns; columns: {list_names(columns)}"
     hint = "a wide table has a truth column and one column per model"
     if row_id := find_column(columns, ColumnNames.ID):
-        way = format_option("--join", row_id)
-        hint += f"; if predictions are in another file, name both files and add {way}"
+        join_flag = format_option("--join", row_id)
+        hint += f"; if predictions are in another file, name both files and add {join_flag}"
     return DataError.new(message, "no-models", file, hint=hint)
 
 
 def is_table_of_metrics(names: Iterable[str]) -> bool:
     """Return whether several columns have names of measures, or both rates are there."""
     columns = list(names)
-    rates = all(find_column(columns, (name,)) for name in ("sensitivity", "specificity"))
-    return rates or sum(name.strip().casefold() in METRICS for name in columns) > 1
+    has_rates = all(find_column(columns, (name,)) for name in ("sensitivity", "specificity"))
+    return has_rates or sum(name.strip().casefold() in METRICS for name in columns) > 1
 
 
 def has_columns_of_labels(profiles: ColumnProfiles) -> bool:
@@ -172,12 +175,15 @@ def _are_predicted(label_columns: Sequence[str], profiles: ColumnProfiles) -> bo
 
     Another column, which may be their truth, has the same values.
     """
-    stems = [re.fullmatch(_LABEL_OF_MODEL, name) for name in label_columns]
-    if not all(stem and any(_is_score_of(stem[1], name) for name in profiles) for stem in stems):
+    stem_matches = [re.fullmatch(_LABEL_OF_MODEL, name) for name in label_columns]
+    if not all(
+        stem_match and any(_is_score_of(stem_match[1], name) for name in profiles)
+        for stem_match in stem_matches
+    ):
         return False
     predicted_labels = frozenset().union(*(profiles[name].texts for name in label_columns))
-    others = [name for name in profiles if name not in label_columns]
-    return any(predicted_labels <= profiles[name].texts for name in others)
+    other_columns = [name for name in profiles if name not in label_columns]
+    return any(predicted_labels <= profiles[name].texts for name in other_columns)
 
 
 def _is_score_of(stem: str, name: str) -> bool:
@@ -187,10 +193,12 @@ def _is_score_of(stem: str, name: str) -> bool:
 
 def columns_of_labels(profiles: ColumnProfiles) -> list[str]:
     """Return 0/1 columns whose names end those of others, as `sun` in `m_sun`: multilabel."""
-    bits = [name for name, column in profiles.items() if name and column.texts <= {*PAIRS[0]}]
-    models: dict[str, list[str]] = {}
-    for label, name in product(bits, bits):
+    bit_columns = [
+        name for name, column in profiles.items() if name and column.texts <= {*PAIRS[0]}
+    ]
+    labels_of_model: dict[str, list[str]] = {}
+    for label, name in product(bit_columns, bit_columns):
         match = re.fullmatch(rf"(.*\S)[_ .:-]{re.escape(label)}", name)
         if match:
-            models.setdefault(match[1], []).append(label)
-    return max(models.values(), key=len, default=[])
+            labels_of_model.setdefault(match[1], []).append(label)
+    return max(labels_of_model.values(), key=len, default=[])

@@ -41,25 +41,35 @@ def probability_models(
 ) -> list[ModelColumns]:
     """Return the models of class probabilities, in the order of their first columns.
 
-    classes: known labels of truth.
+    free: profiles of the columns without a role. classes: known labels of truth.
     """
-    sets = _sets_by_separator(free, classes, roles)
-    with_classes = [
-        model for model, pairs in sets.items() if any(label in classes for _, label in pairs)
+    pairs_of_model = _sets_by_separator(free, classes, roles)
+    models_with_classes = [
+        model
+        for model, pairs in pairs_of_model.items()
+        if any(label in classes for _, label in pairs)
     ]
-    model_of = {column: model for model in with_classes for column, _ in sets[model]}
-    left = {n: free[n] for n in free if n not in model_of and n not in roles.model}
-    further = {} if roles.kind else columns_by_class(left, classes, ONLY_MODEL, facts)
-    for stem, pairs in further.items():
-        model = f"{stem}_2" if stem in with_classes else stem
-        sets[model] = pairs
+    model_of = {
+        column: model for model in models_with_classes for column, _ in pairs_of_model[model]
+    }
+    other_profiles = {
+        name: profile
+        for name, profile in free.items()
+        if name not in model_of and name not in roles.model
+    }
+    pairs_of_stem = (
+        {} if roles.kind else columns_by_class(other_profiles, classes, ONLY_MODEL, facts)
+    )
+    for stem, pairs in pairs_of_stem.items():
+        model = f"{stem}_2" if stem in models_with_classes else stem
+        pairs_of_model[model] = pairs
         model_of |= {column: model for column, _ in pairs}
     if roles.several and roles.positive is None and len(classes) > 2:  # other class names
-        for model, pairs in sets.items():
+        for model, pairs in pairs_of_model.items():
             if len(pairs) == len(classes) and not model_of.keys() & dict(pairs).keys():
                 model_of |= {column: model for column, _ in pairs}
-    names = dict.fromkeys(model_of[column] for column in free if column in model_of)
-    models = [_model_of_pairs(model, sets[model], roles) for model in names]
+    model_names = dict.fromkeys(model_of[column] for column in free if column in model_of)
+    models = [_model_of_pairs(model, pairs_of_model[model], roles) for model in model_names]
     return [model for model in models if not _is_one_other_score(model, free)]
 
 
@@ -75,34 +85,40 @@ def _sets_by_separator(
     free: Mapping[str, ColumnProfile], classes: frozenset[str], roles: InputOptions
 ) -> dict[str, list[tuple[str, str]]]:
     """Return columns with the text of a class in their names, such as `rf:cat`, by model."""
-    sets: dict[str, list[tuple[str, str]]] = {}
+    pairs_of_model: dict[str, list[tuple[str, str]]] = {}
     for name, profile in free.items():
-        split = _split(name, classes) if profile.mostly_numeric else None
-        if split:
-            sets.setdefault(split[0], []).append((name, split[1]))
-    numeric = [name for name in free if free[name].mostly_numeric and name not in roles.model]
-    if len(classes) > 1 and classes <= {_folded(name, roles) for name in numeric}:
-        class_names = [name for name in numeric if _folded(name, roles) in classes]
-        sets.setdefault(ONLY_MODEL, []).extend((name, name) for name in class_names)
-    for model, pairs in sets.items():
+        model_and_label = _split(name, classes) if profile.mostly_numeric else None
+        if model_and_label:
+            model, label = model_and_label
+            pairs_of_model.setdefault(model, []).append((name, label))
+    numeric_columns = [
+        name for name in free if free[name].mostly_numeric and name not in roles.model
+    ]
+    if len(classes) > 1 and classes <= {_folded(name, roles) for name in numeric_columns}:
+        class_columns = [name for name in numeric_columns if _folded(name, roles) in classes]
+        pairs_of_model.setdefault(ONLY_MODEL, []).extend((name, name) for name in class_columns)
+    for model, pairs in pairs_of_model.items():
         labels = {label for _, label in pairs}
-        shortest = [(name, label) for name, label in pairs if not _is_longer(label, labels)]
-        pairs[:] = shortest
-        folded = [(name, _folded(label, roles)) for name, label in pairs]
-        if len({label for _, label in folded}) == len(pairs):  # else two would share a class
-            sets[model] = folded
-    return sets
+        shortest_pairs = [(name, label) for name, label in pairs if not _is_longer(label, labels)]
+        pairs[:] = shortest_pairs
+        folded_pairs = [(name, _folded(label, roles)) for name, label in pairs]
+        if len({label for _, label in folded_pairs}) == len(pairs):  # else two would share a class
+            pairs_of_model[model] = folded_pairs
+    return pairs_of_model
 
 
 def _is_longer(label: str, labels: Collection[str]) -> bool:
     """Return whether a text is another label and more, as `1_copy` is `1`."""
-    return any(label != text and re.match(rf"{re.escape(text)}[ _.-]", label) for text in labels)
+    return any(
+        label != other_label and re.match(rf"{re.escape(other_label)}[ _.-]", label)
+        for other_label in labels
+    )
 
 
 def _model_of_pairs(model: str, pairs: Pairs, roles: InputOptions) -> ModelColumns:
     """Return a model of columns and their classes; ties go to the first of the declared classes."""
-    order = list(dict.fromkeys([*roles.classes, *(label for _, label in pairs)]))
-    names, labels = zip(*sorted(pairs, key=lambda pair: order.index(pair[1])), strict=True)
+    class_order = list(dict.fromkeys([*roles.classes, *(label for _, label in pairs)]))
+    names, labels = zip(*sorted(pairs, key=lambda pair: class_order.index(pair[1])), strict=True)
     return ModelColumns(model, "classes", names, labels, shares=roles.renormalize)
 
 
@@ -135,44 +151,53 @@ def merge_labels_with_scores(
     The model has the scores, or class probabilities, and the column of labels as `label_column`.
     separate: columns of labels that belong to no scores.
     """
-    merged = list(models)
-    free = [model for model in models if model.label_column is None and model.name not in separate]
-    for stem, labels, scores in pairs_of_one_name(free, roles):
+    merged_models = list(models)
+    unpaired_models = [
+        model for model in models if model.label_column is None and model.name not in separate
+    ]
+    for stem, labels, scores in pairs_of_one_name(unpaired_models, roles):
         name = scores.name if scores.kind == "classes" else stem or ONLY_MODEL
-        merged[merged.index(labels)] = replace(scores, name=name, label_column=labels.name)
-        merged.remove(scores)
-    return merged
+        merged_models[merged_models.index(labels)] = replace(
+            scores, name=name, label_column=labels.name
+        )
+        merged_models.remove(scores)
+    return merged_models
 
 
 def pairs_of_one_name(
     models: Sequence[ModelColumns], roles: InputOptions
 ) -> list[tuple[str, ModelColumns, ModelColumns]]:
     """Return the models of labels and of scores that have one name in common, with that name."""
-    stems: dict[str, dict[bool, list[tuple[str, ModelColumns]]]] = {}
-    folded = {model.name for model in models if model.kind == "classes"}
+    # by the stem in lower case, then by whether models are of labels: stems and models
+    models_by_stem: dict[str, dict[bool, list[tuple[str, ModelColumns]]]] = {}
+    set_names = {model.name for model in models if model.kind == "classes"}
     for model in models:
-        stem = _stem(model, folded)
+        stem = _stem(model, set_names)
         if stem is not None and not {*model.columns} & {*roles.model}:
-            kinds = stems.setdefault(stem.casefold(), {})
-            kinds.setdefault(model.kind == "label", []).append((stem, model))
+            models_by_kind = models_by_stem.setdefault(stem.casefold(), {})
+            models_by_kind.setdefault(model.kind == "label", []).append((stem, model))
     pairs = []
-    for kinds in stems.values():
-        labels = kinds.get(True, [])
-        scores = kinds.get(False, [])
+    for models_by_kind in models_by_stem.values():
+        labels = models_by_kind.get(True, [])
+        scores = models_by_kind.get(False, [])
         if len(labels) == len(scores) == 1:
-            pairs.append((scores[0][0], labels[0][1], scores[0][1]))
+            (_, label_model), (stem, score_model) = labels[0], scores[0]
+            pairs.append((stem, label_model, score_model))
     return pairs
 
 
-def _stem(model: ModelColumns, folded: Collection[str]) -> str | None:
-    """Return the model's name within a column name, "" if that has none; None if unrecognised."""
+def _stem(model: ModelColumns, set_names: Collection[str]) -> str | None:
+    """Return the model's name within a column name, "" if that has none; None if unrecognised.
+
+    set_names: of the models of class probabilities.
+    """
     match = re.fullmatch(_LABELS if model.kind == "label" else _SCORES, model.name)
     if match:
         stem = match[1] if match[1] is not None else match[2]
         return "" if stem.casefold().strip("_. -") in ("", "y") else stem
     if model.kind == "classes":
         return "" if model.name == ONLY_MODEL or model.name in _BARE else model.name
-    return model.name if model.name in folded else None
+    return model.name if model.name in set_names else None
 
 
 ROUNDED = 0.005  # of the last of two decimal places
@@ -185,53 +210,59 @@ Pairs = list[tuple[str, str]]  # column name and class
 
 
 def columns_by_class(
-    free: Mapping[str, ColumnProfile], classes: Collection[str], alone: str, facts: PairFacts
+    free: Mapping[str, ColumnProfile], classes: Collection[str], default_name: str, facts: PairFacts
 ) -> dict[str, Pairs]:
     """Return columns with their classes, by model, from column names that contain a class.
 
     The rows must sum to 1, or names have all of three or more classes with a separator. A
     model's name is separated from the class: `rf0` and `rf1` are two models, `p0` and `p1` one.
-    Case is ignored. alone: the name of a model without one in its columns.
+    Case is ignored. default_name: the name of a model without one in its columns.
     """
-    numeric = [name for name in free if free[name].mostly_numeric]
-    columns = {name.casefold(): name for name in numeric}
-    spelt = {label.casefold(): label for label in classes}
-    if len(spelt) < len(classes) or len(columns) < len(numeric):
+    numeric_columns = [name for name in free if free[name].mostly_numeric]
+    name_of_folded = {name.casefold(): name for name in numeric_columns}
+    class_of_folded = {label.casefold(): label for label in classes}
+    if len(class_of_folded) < len(classes) or len(name_of_folded) < len(numeric_columns):
         return {}
-    add_up = partial(_add_up, profiles=free, classes=classes, facts=facts)
-    by_model = _columns_by_model(columns, spelt, alone, add_up)
+    adds_up = partial(_add_up, profiles=free, classes=classes, facts=facts)
+    by_model = _columns_by_model(name_of_folded, class_of_folded, default_name, adds_up)
     pair = next((pair for pair in PAIRS[1:] if {*classes} == {*pair}), None)
     if by_model or pair is None:
         return by_model
-    meant = dict(zip(PAIRS[0], pair, strict=True))  # `p0` and `p1` of true and false
-    bits = columns_by_class(free, PAIRS[0], alone, facts)
+    class_of_bit = dict(zip(PAIRS[0], pair, strict=True))  # `p0` and `p1` of true and false
+    pairs_of_bits = columns_by_class(free, PAIRS[0], default_name, facts)
     return {
-        model: [(name, meant.get(bit, bit)) for name, bit in pairs] for model, pairs in bits.items()
+        model: [(name, class_of_bit.get(bit, bit)) for name, bit in pairs]
+        for model, pairs in pairs_of_bits.items()
     }
 
 
 def _columns_by_model(
     columns: Mapping[str, str],
-    spelt: Mapping[str, str],
-    alone: str,
-    add_up: Callable[[Pairs], bool],
+    class_of_folded: Mapping[str, str],
+    default_name: str,
+    adds_up: Callable[[Pairs], bool],
 ) -> dict[str, Pairs]:
-    """Return columns with their classes, by model; columns and spelt: names by their lower case."""
+    """Return columns with their classes, by model.
+
+    columns, class_of_folded: names of columns and classes by their lower case.
+    """
     unassigned = dict(columns)
-    longest = max(sorted(spelt), key=len, default="")
+    longest_class = max(sorted(class_of_folded), key=len, default="")
     by_model: dict[str, Pairs] = {}
     for folded, name in columns.items():
-        if folded not in unassigned or not longest:
+        if folded not in unassigned or not longest_class:
             continue
-        for prefix, suffix in _split_around_label(name, longest):
-            word = re.fullmatch(_MODEL, f"{prefix}_{suffix}")
-            model = word[1] if word else ""
-            separated = bool(re.search(r"[\W_]$", prefix) or re.match(r"[\W_]", suffix))
-            if model and not separated:
+        for prefix, suffix in _split_around_label(name, longest_class):
+            model_match = re.fullmatch(_MODEL, f"{prefix}_{suffix}")
+            model = model_match[1] if model_match else ""
+            is_separated = bool(re.search(r"[\W_]$", prefix) or re.match(r"[\W_]", suffix))
+            if model and not is_separated:
                 continue
-            pairs = _columns_around(prefix, suffix, unassigned, spelt, add_up, separated=separated)
+            pairs = _columns_around(
+                prefix, suffix, unassigned, class_of_folded, adds_up, is_separated=is_separated
+            )
             if pairs:
-                model = model or alone
+                model = model or default_name
                 by_model[model if model not in by_model else f"{prefix}{suffix}"] = pairs
                 for column, _ in pairs:
                     del unassigned[column.casefold()]
@@ -243,10 +274,10 @@ def _columns_around(
     prefix: str,
     suffix: str,
     columns: Mapping[str, str],
-    spelt: Mapping[str, str],
-    add_up: Callable[[Pairs], bool],
+    class_of_folded: Mapping[str, str],
+    adds_up: Callable[[Pairs], bool],
     *,
-    separated: bool,
+    is_separated: bool,
 ) -> Pairs | None:
     """Return the columns named by a prefix, a class and a suffix; None if they are no model.
 
@@ -255,22 +286,22 @@ def _columns_around(
     """
     start = prefix.casefold()
     end = suffix.casefold()
-    label_of = {f"{start}{folded}{end}": label for folded, label in spelt.items()}
+    label_of = {f"{start}{folded}{end}": label for folded, label in class_of_folded.items()}
     if not label_of.keys() <= columns.keys():
         return None
     pairs = [(name, label_of[folded]) for folded, name in columns.items() if folded in label_of]
-    similar = [
+    similar_pairs = [
         (name, name[len(prefix) : len(name) - len(suffix)])
         for folded, name in columns.items()
         if folded.startswith(start)
         and folded.endswith(end)
         and len(name) > len(prefix) + len(suffix)
     ]
-    sets = [pairs, similar] if len(similar) > len(pairs) else [pairs]
-    model_columns = next((candidate for candidate in sets if add_up(candidate)), None)
-    if model_columns is None and separated and len(pairs) > 2:
+    pair_lists = [pairs, similar_pairs] if len(similar_pairs) > len(pairs) else [pairs]
+    model_pairs = next((candidate for candidate in pair_lists if adds_up(candidate)), None)
+    if model_pairs is None and is_separated and len(pairs) > 2:
         return pairs
-    return model_columns
+    return model_pairs
 
 
 def _split_around_label(name: str, label: str) -> Iterator[tuple[str, str]]:
@@ -295,10 +326,10 @@ def spare_complement(first: str, second: str) -> str | None:
     last_words = {first: _last_word(first), second: _last_word(second)}
     if last_words[first] == last_words[second]:
         return None
-    guess, is_known = guess_positive(dict.fromkeys(last_words.values(), 1))
+    positive_word, is_known = guess_positive(dict.fromkeys(last_words.values(), 1))
     if not is_known:
         return None
-    positive = first if last_words[first] == guess else second
+    positive = first if last_words[first] == positive_word else second
     return second if positive == first else first
 
 

@@ -27,31 +27,36 @@ def with_confidence(reading: Reading, view: TruthView) -> Reading:
         message = f"{OPTION}--kind confidence{END} needs two classes; truth has {classes}"
         raise bad_option(message, "of more, the probabilities of the other classes are unknown")
     models = reading.columns.models
-    pairs = [model for model in models if model.kind == "score" and model.label_column is not None]
-    if not pairs:
+    paired_models = [
+        model for model in models if model.kind == "score" and model.label_column is not None
+    ]
+    if not paired_models:
         model, unused = _only_pair(reading, view)
         columns = replace(reading.columns, models=(model,), unused=unused)
         return replace(reading, columns=columns)
-    for model in pairs:
+    for model in paired_models:
         _refuse_other_numbers(model, view)
-    marked = tuple(replace(model, confidence=True) if model in pairs else model for model in models)
-    return replace(reading, columns=replace(reading.columns, models=marked))
+    marked_models = tuple(
+        replace(model, confidence=True) if model in paired_models else model for model in models
+    )
+    return replace(reading, columns=replace(reading.columns, models=marked_models))
 
 
 def _only_pair(reading: Reading, view: TruthView) -> tuple[ModelColumns, dict[str, str]]:
     """Return the model of the only labels and their confidences, and the unused columns left."""
-    labels = [model for model in reading.columns.models if model.kind == "label"]
-    confidences = [column.name for column in view.free if may_be_confidence(column, view)]
-    if len(labels) != 1 or len(confidences) != 1:
+    label_models = [model for model in reading.columns.models if model.kind == "label"]
+    confidence_columns = [column.name for column in view.free if may_be_confidence(column, view)]
+    if len(label_models) != 1 or len(confidence_columns) != 1:
         message = (
             f"{OPTION}--kind confidence{END} needs a column of labels and one of their "
             "probabilities; "
         )
-        message += f"{len(labels)} and {len(confidences)} can be these"
+        message += f"{len(label_models)} and {len(confidence_columns)} can be these"
         raise bad_option(message, _HINT)
-    name = confidences[0]
+    (name,) = confidence_columns
+    (label_model,) = label_models
     model = ModelColumns(
-        labels[0].name, "score", (name,), label_column=labels[0].columns[0], confidence=True
+        label_model.name, "score", (name,), label_column=label_model.columns[0], confidence=True
     )
     unused = {column: reason for column, reason in reading.columns.unused.items() if column != name}
     return model, unused
@@ -73,27 +78,29 @@ def with_doubtful_truth(reading: Reading, profiles: ColumnProfiles) -> Reading:
     Such a table of labels with their probabilities, all at least 0.5, may lack the true classes.
     """
     truth, models = reading.columns.truth, reading.columns.models
-    is_said = reading.claim in ("given", "values") or not is_name_of_predictions(truth)
+    is_known_truth = reading.claim in ("given", "values") or not is_name_of_predictions(truth)
     if (
-        is_said
+        is_known_truth
         or len(models) != 1
         or models[0].kind != "score"
         or models[0].label_column is not None
     ):
         return reading
     (name,) = models[0].columns
-    scores, classes = profiles[name], profiles[truth].texts
-    is_certain = scale_of(scores) == "unit" and min(scores.numbers, default=0.0) >= LOWEST
-    if not is_certain or scores.rows < FEW_SCORES or len(classes) != 2:
+    score_profile, classes = profiles[name], profiles[truth].texts
+    is_certain = (
+        scale_of(score_profile) == "unit" and min(score_profile.numbers, default=0.0) >= LOWEST
+    )
+    if not is_certain or score_profile.rows < FEW_SCORES or len(classes) != 2:
         return reading
-    score = quote_name(name)
-    text = f"is it truth, or is it predicted, with its probability in {score}?"
+    quoted_score = quote_name(name)
+    question_text = f"is it truth, or is it predicted, with its probability in {quoted_score}?"
     return replace(
         reading,
         options={"truth": truth, **reading.options},
         words=[
-            f"{quote_name(truth)} is truth; {score} is the score of the positive class",
+            f"{quote_name(truth)} is truth; {quoted_score} is the score of the positive class",
             *reading.words,
         ],
-        questions=[Question("which-truth", text, truth), *reading.questions],
+        questions=[Question("which-truth", question_text, truth), *reading.questions],
     )

@@ -35,22 +35,22 @@ def refuse_copies(
     options = (roles.id, roles.cluster, roles.run, roles.weight, roles.join)
     if len(files) > 1 or any(name is not None for name in options) or _is_answered(files[0], roles):
         return
-    of_plain_cells = {name: profile for name, profile in profiles.items() if profile.sample}
-    columns = [name for name, profile in of_plain_cells.items() if not profile.distinct]
-    others = [name for name in of_plain_cells if name not in columns]
-    if any(_names_rows(name, profiles[name]) for name in others) or not columns:
+    plain_profiles = {name: profile for name, profile in profiles.items() if profile.sample}
+    columns = [name for name, profile in plain_profiles.items() if not profile.distinct]
+    distinct_columns = [name for name in plain_profiles if name not in columns]
+    if any(_names_rows(name, profiles[name]) for name in distinct_columns) or not columns:
         return
     if not is_whole:
         if not _may_repeat(files[0], profiles, columns):
             return
-        sizes = _group_sizes(files[0], columns)
+        group_sizes = _group_sizes(files[0], columns)
     else:
         rows = [*zip(*(profiles[name].sample for name in columns), strict=True)]
-        sizes = [*Counter(rows).values()]
-        if _are_repeated_in_order(rows, gcd(*sizes)):
-            raise _copies_error(files[0], sizes)
-    if _are_copied(sizes):
-        raise _copies_error(files[0], sizes)
+        group_sizes = [*Counter(rows).values()]
+        if _are_repeated_in_order(rows, gcd(*group_sizes)):
+            raise _copies_error(files[0], group_sizes)
+    if _are_copied(group_sizes):
+        raise _copies_error(files[0], group_sizes)
 
 
 def _is_answered(file: TableFile, roles: InputOptions) -> bool:
@@ -67,9 +67,9 @@ def _is_answered(file: TableFile, roles: InputOptions) -> bool:
 def _names_rows(name: str, profile: ColumnProfile) -> bool:
     """Return whether all different values name the observations, and do not only number rows."""
     numbers = profile.numbers
-    one_each = profile.is_integer and max(numbers) - min(numbers) == profile.rows - 1
+    counts_rows = profile.is_integer and max(numbers) - min(numbers) == profile.rows - 1
     is_score = profile.mostly_numeric and not profile.is_integer
-    return not is_score and not (one_each or "index" in tags_of(name))
+    return not is_score and not (counts_rows or "index" in tags_of(name))
 
 
 def _may_repeat(file: TableFile, profiles: ColumnProfiles, columns: Sequence[str]) -> bool:
@@ -77,16 +77,16 @@ def _may_repeat(file: TableFile, profiles: ColumnProfiles, columns: Sequence[str
 
     They are counted only if one of the first rows comes twice, or some lines come again below.
     """
-    finest = max(columns, key=lambda name: len({*profiles[name].sample}))
-    values = [*dict.fromkeys(text for text in profiles[finest].sample if text)][:LOOKED_AT]
+    finest_column = max(columns, key=lambda name: len({*profiles[name].sample}))
+    values = [*dict.fromkeys(text for text in profiles[finest_column].sample if text)][:LOOKED_AT]
     if len(values) < LOOKED_AT or file.native is not None:
         return False
-    rows = Counter(zip(*(profiles[name].sample for name in columns), strict=True))
-    if max(rows.values()) == 1 and not _lines_come_again(file, profiles):
+    row_counts = Counter(zip(*(profiles[name].sample for name in columns), strict=True))
+    if max(row_counts.values()) == 1 and not _lines_come_again(file, profiles):
         return False
-    frame = in_polars(scan(file, {finest: "text"}))
-    selected = frame.filter(pl.col(finest).is_in(values))
-    counts = selected.group_by(finest).agg(pl.len()).collect()["len"]
+    frame = in_polars(scan(file, {finest_column: "text"}))
+    selected_rows = frame.filter(pl.col(finest_column).is_in(values))
+    counts = selected_rows.group_by(finest_column).agg(pl.len()).collect()["len"]
     return bool((counts > 1).all())
 
 
@@ -98,17 +98,17 @@ def _lines_come_again(file: TableFile, profiles: ColumnProfiles) -> bool:
     if file.source is None or not file.source.text:
         return False
     delimiter = file.source.delimiter.encode()
-    first = profiles.get(file.columns[0])
-    is_numbered = first is not None and first.distinct
+    first_profile = profiles.get(file.columns[0])
+    is_numbered = first_profile is not None and first_profile.distinct
     with file.source.path.open("rb") as stream:
         text = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         with text:
             lines = [text.readline() for _ in range(SOUGHT_LINES.stop)]
             start = text.tell()
-            sought = lines[SOUGHT_LINES]
+            sought_lines = lines[SOUGHT_LINES]
             if is_numbered:
-                sought = [delimiter + line.partition(delimiter)[2] for line in sought]
-            return all(line.strip() and text.find(line, start) >= 0 for line in sought)
+                sought_lines = [delimiter + line.partition(delimiter)[2] for line in sought_lines]
+            return all(line.strip() and text.find(line, start) >= 0 for line in sought_lines)
 
 
 def _group_sizes(file: TableFile, columns: Sequence[str]) -> list[int]:
@@ -125,41 +125,41 @@ def _are_copied(sizes: Iterable[int]) -> bool:
         return False
     if gcd(*frequencies) > 1:
         return True
-    once, twice, thrice = (frequencies[times] for times in (1, 2, 3))
+    once, twice, thrice = (frequencies[size] for size in (1, 2, 3))
     return twice >= FEWEST_PAIRS and 4 * twice**2 > MARGIN * 6 * max(once, 1) * max(thrice, 1)
 
 
-def _are_repeated_in_order(rows: Sequence[object], times: int) -> bool:
+def _are_repeated_in_order(rows: Sequence[object], repeats: int) -> bool:
     """Return whether all rows come again in the same order, or each several times in a row."""
-    if times < 2:
+    if repeats < 2:
         return False
-    first, every = rows[: len(rows) // times], rows[::times]
-    for single, repeated in (
-        (first, [*first] * times),
-        (every, [row for row in every for _ in range(times)]),
+    first_part, every_nth = rows[: len(rows) // repeats], rows[::repeats]
+    for single_rows, repeated_rows in (
+        (first_part, [*first_part] * repeats),
+        (every_nth, [row for row in every_nth for _ in range(repeats)]),
     ):
-        changes = sum(row != following for row, following in pairwise(single))
-        if changes >= FEWEST_CHANGES and [*rows] == repeated:
+        change_count = sum(row != next_row for row, next_row in pairwise(single_rows))
+        if change_count >= FEWEST_CHANGES and [*rows] == repeated_rows:
             return True
     return False
 
 
 def _copies_error(file: TableFile, sizes: Sequence[int]) -> DataError:
     """Build the error that offers each row once, or all rows."""
-    times = gcd(*sizes)
-    rows = sum(sizes)
-    repeated = sum(size > 1 for size in sizes)
+    copies_of_each = gcd(*sizes)
+    row_count = sum(sizes)
+    repeated_count = sum(size > 1 for size in sizes)
     message = (
-        f"every row occurs {times} times"
-        if times > 1
-        else (f"{repeated:,} of {len(sizes):,} different rows occur several times")
+        f"every row occurs {copies_of_each} times"
+        if copies_of_each > 1
+        else (f"{repeated_count:,} of {len(sizes):,} different rows occur several times")
     )
-    single = rows // times if times > 1 else len(sizes)
-    words = f"{count_rows(single)}: equal rows are copies, of which one is counted"
+    single_count = row_count // copies_of_each if copies_of_each > 1 else len(sizes)
+    meaning = f"{count_rows(single_count)}: equal rows are copies, of which one is counted"
     readings = [
-        OfferedReading(words, {"where": f"{COPY} = 1"}),
+        OfferedReading(meaning, {"where": f"{COPY} = 1"}),
         OfferedReading(
-            f"all {count_rows(rows)}: equal rows are different observations",
+            f"all {count_rows(row_count)}: equal rows are different observations",
             {"where": f"{COPY} >= 1"},
         ),
     ]

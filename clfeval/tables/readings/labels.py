@@ -62,13 +62,13 @@ def spelling_as_truth(texts: Collection[str], classes: Collection[str]) -> dict[
     for text in texts:
         if len(text) <= len("false") and text.casefold() in _BIT_OF_WORD:
             bit_of_text[text] = _BIT_OF_WORD[text.casefold()]
-    for canonical, value_of_text in ((_number, number_of_text), (_bit, bit_of_text)):
-        names = {canonical(name): name for name in classes}
-        if None in names or len(names) < len(classes):
+    for value_of, value_of_text in ((_number, number_of_text), (_bit, bit_of_text)):
+        class_of_value = {value_of(name): name for name in classes}
+        if None in class_of_value or len(class_of_value) < len(classes):
             continue
         for text, value in value_of_text.items():
-            if value in names:
-                spelled.setdefault(text, names[value])
+            if value in class_of_value:
+                spelled.setdefault(text, class_of_value[value])
     return spelled
 
 
@@ -85,14 +85,14 @@ def _bit(text: str) -> float | None:
 
 
 def variants_of(label: str, texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the folded texts that stand for a label: the given ones, and others of programs."""
+    """Return the folded texts that stand for a label: the given ones, and spellings of programs."""
     variants = {text.strip().lower() for text in texts}
     number = _number(label)
     if number is not None:
         variants |= {repr(number), f"{number:g}"}
     if (bit := _bit(label)) is not None:
-        words = ("0", "0.0", "false") if bit == 0 else ("1", "1.0", "true")
-        variants |= {*words} if label.casefold() in ("false", "true", *words) else set()
+        spellings = ("0", "0.0", "false") if bit == 0 else ("1", "1.0", "true")
+        variants |= {*spellings} if label.casefold() in ("false", "true", *spellings) else set()
     return tuple(sorted(variants))
 
 
@@ -103,13 +103,13 @@ def are_entity_tags(classes: Collection[str]) -> bool:
     """
     if {"B", "I"} <= {*classes} <= {*_TAG_PARTS, "O"}:
         return True
-    parts = set()
+    tag_parts = set()
     for name in {*classes} - {"O"}:
         match = _TAG.fullmatch(name)
         if match is None:
             return False
-        parts.add(match["first"] or match["last"])
-    return bool(parts & {*"BSU"}) and ("O" in classes or len(parts) > 1)
+        tag_parts.add(match["first"] or match["last"])
+    return bool(tag_parts & {*"BSU"}) and ("O" in classes or len(tag_parts) > 1)
 
 
 def plain_label(name: str) -> str:
@@ -124,17 +124,19 @@ def default_positive(classes: Collection[str]) -> str | None:
     It is 1 of 0 and 1, true of false and true, and of two words with known meanings the one that
     is sought, such as yes of no and yes.
     """
-    folded = {name.casefold(): name for name in classes}
-    if len(folded) != len(classes) or not folded:
+    folded_names = {name.casefold(): name for name in classes}
+    if len(folded_names) != len(classes) or not folded_names:
         return None
     for no, yes in PAIRS:
-        if folded.keys() <= {no, yes}:
-            written = next((pair[1] for pair in PAIRS if pair[0] == folded.get(no)), yes)
-            return folded.get(yes, written)
-    bare = {re.sub(_PLACE, "", name).casefold(): name for name in classes}
+        if folded_names.keys() <= {no, yes}:
+            positive_text = next(
+                (pair[1] for pair in PAIRS if pair[0] == folded_names.get(no)), yes
+            )
+            return folded_names.get(yes, positive_text)
+    bare_names = {re.sub(_PLACE, "", name).casefold(): name for name in classes}
     for no, yes in PAIRS:
-        if bare.keys() == {no, yes} and all(re.match(_PLACE, name) for name in classes):
-            return bare[yes]  # Weka's 1:0 and 2:1
+        if bare_names.keys() == {no, yes} and all(re.match(_PLACE, name) for name in classes):
+            return bare_names[yes]  # Weka's 1:0 and 2:1
     return positive_of_words(classes)
 
 
@@ -143,13 +145,13 @@ def positive_of_words(classes: Collection[str]) -> str | None:
     if len(classes) != 2:
         return None
     words = {name: plain_label(name) for name in classes}
-    sought = [name for name, word in words.items() if word in POSITIVE_WORDS]
-    others = [name for name, word in words.items() if word in NEGATIVE_WORDS]
-    if len(sought) == len(others) == 1:
-        return sought[0]
-    short, long = sorted(classes, key=len)
-    negated = re.fullmatch(_NOT + re.sub(r"\W", ".", words[short]), words[long])
-    return short if negated and not is_score(short) else None
+    positive_names = [name for name, word in words.items() if word in POSITIVE_WORDS]
+    negative_names = [name for name, word in words.items() if word in NEGATIVE_WORDS]
+    if len(positive_names) == len(negative_names) == 1:
+        return positive_names[0]
+    shorter, longer = sorted(classes, key=len)
+    is_negated = re.fullmatch(_NOT + re.sub(r"\W", ".", words[shorter]), words[longer])
+    return shorter if is_negated and not is_score(shorter) else None
 
 
 def guess_positive(classes: Mapping[str, int]) -> tuple[str, bool]:
@@ -158,13 +160,13 @@ def guess_positive(classes: Mapping[str, int]) -> tuple[str, bool]:
     positive_words = (
         POSITIVE_WORDS if "2" in classes else POSITIVE_WORDS | {"1"}
     )  # of 1 and 2 either is
-    sought = [name for name, word in words.items() if word in positive_words]
-    if len(sought) == 1:
-        return sought[0], True
+    positive_names = [name for name, word in words.items() if word in positive_words]
+    if len(positive_names) == 1:
+        return positive_names[0], True
     if len(classes) == 2:
-        others = [name for name, word in words.items() if word not in NEGATIVE_WORDS]
-        if len(others) == 1:
-            return others[0], True
+        possible_names = [name for name, word in words.items() if word not in NEGATIVE_WORDS]
+        if len(possible_names) == 1:
+            return possible_names[0], True
         if (positive := positive_of_words(classes)) is not None:
             return positive, True
     return min(sorted(classes), key=classes.__getitem__), False

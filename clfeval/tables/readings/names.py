@@ -202,9 +202,9 @@ def is_name_of_predictions(name: str) -> bool:
 
 def truth_rank(name: str) -> int:
     """Return the place of a name among those of truth, the likeliest first."""
-    ranked = (*CERTAIN_TRUTH, *LIKELY_TRUTH)
-    plain = _plain(name)
-    return ranked.index(plain) if plain in ranked else len(ranked)
+    ranked_names = (*CERTAIN_TRUTH, *LIKELY_TRUTH)
+    plain_name = _plain(name)
+    return ranked_names.index(plain_name) if plain_name in ranked_names else len(ranked_names)
 
 
 def copied_name(name: str) -> str | None:
@@ -214,4 +214,5 @@ def copied_name(name: str) -> str | None:
 
 
 def _plain(name: str) -> str:
+    """Return a name in lower case, with one sign for spaces, points and hyphens."""
     return re.sub(r"[\s.-]+", "_", name.strip().casefold())

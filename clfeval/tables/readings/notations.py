@@ -37,22 +37,24 @@ def comma_hint(texts: Sequence[str]) -> str | None:
     """Return a hint on commas that may be decimal or thousands separators, None if unambiguous."""
     if not texts or not all(map(_EITHER.fullmatch, map(str.strip, texts))):
         return None
-    first = texts[0].strip()
-    decimal = first.replace(",", ".")
-    integer = first.replace(",", "")
+    first_text = texts[0].strip()
+    decimal = first_text.replace(",", ".")
+    integer = first_text.replace(",", "")
     return (
-        f"add {OPTION}--decimal ','{END} to read '{first}' as {decimal}; if it is {integer}, "
+        f"add {OPTION}--decimal ','{END} to read '{first_text}' as {decimal}; if it is {integer}, "
         "remove the comma"
     )
 
 
-def null_value_hint(text: str, *further: str, drop: bool = False) -> str:
+def null_value_hint(text: str, *other_texts: str, drop: bool = False) -> str:
     """Return the hint on the option that makes texts missing values; drop: and drops their rows."""
-    texts = [text, *further]
+    texts = [text, *other_texts]
     options = [format_option("--null-value", word) for word in texts]
-    options += [f"{OPTION}--missing drop{END}"] * drop
-    quoted = join_texts([f"'{word}'" for word in texts])
-    return f"if {quoted} mean{'s' * (not further)} missing, add {' '.join(options)}"
+    if drop:
+        options.append(f"{OPTION}--missing drop{END}")
+    quoted_texts = join_texts([f"'{word}'" for word in texts])
+    verb = "mean" if other_texts else "means"
+    return f"if {quoted_texts} {verb} missing, add {' '.join(options)}"
 
 
 def refuse_decimal_commas(
@@ -65,27 +67,33 @@ def refuse_decimal_commas(
     """Raise for predictions in the named columns, or weights, with a decimal comma."""
     labels = known_labels(profiles[truth].texts, roles) if truth in profiles else set()
     distinct_names = dict.fromkeys((*names, roles.weight or ""))
-    candidates = [name for name in distinct_names if name and name in profiles]
-    with_commas = [
-        name for name in candidates if profiles[name].commas and not profiles[name].texts <= labels
+    prediction_columns = [name for name in distinct_names if name and name in profiles]
+    comma_columns = [
+        name
+        for name in prediction_columns
+        if profiles[name].commas and not profiles[name].texts <= labels
     ]
-    if not with_commas:
+    if not comma_columns:
         return
-    either = comma_hint(
-        sorted(text for n in with_commas for text in profiles[n].texts if "," in text)
+    ambiguity_hint = comma_hint(
+        sorted(text for name in comma_columns for text in profiles[name].texts if "," in text)
     )
-    if either and any(_has_whole_numbers(profiles[name]) for name in with_commas):
-        _raise_commas(file, with_commas, profiles, f"'{{}}' {THOUSANDS}", "write it without commas")
-    if either:
-        example = profiles[with_commas[0]].example
-        words = f"commas are decimal signs: '{example}' is {example.replace(',', '.')}"
+    if ambiguity_hint and any(_has_whole_numbers(profiles[name]) for name in comma_columns):
+        _raise_commas(
+            file, comma_columns, profiles, f"'{{}}' {THOUSANDS}", "write it without commas"
+        )
+    if ambiguity_hint:
+        example = profiles[comma_columns[0]].example
+        meaning = f"commas are decimal signs: '{example}' is {example.replace(',', '.')}"
         hint = "if they separate thousands, write the numbers without them"
         # weights would be 1000 times larger
-        offered = [] if roles.weight in with_commas else [OfferedReading(words, {"decimal": ","})]
-        _raise_commas(file, with_commas, profiles, f"'{{}}' {COMMA}", hint, readings=offered)
+        offered = (
+            [] if roles.weight in comma_columns else [OfferedReading(meaning, {"decimal": ","})]
+        )
+        _raise_commas(file, comma_columns, profiles, f"'{{}}' {COMMA}", hint, readings=offered)
     message = "numbers with a decimal comma, such as '{}'"
     hint = f"add {OPTION}--decimal ','{END} to read them"
-    _raise_commas(file, with_commas, profiles, message, hint, fixes={"decimal": ","})
+    _raise_commas(file, comma_columns, profiles, message, hint, fixes={"decimal": ","})
 
 
 THOUSANDS = "has commas that separate thousands, as other numbers of the column have none"

@@ -27,7 +27,7 @@ class PairFacts:
     """Facts of the sample of a table, computed when they are asked for, and of all rows if known.
 
     ranges: by column of labels and of scores; broken: pairs of columns for which all rows deny
-    what the sample shows.
+    what the sample shows. Parameters such as labels, scores and columns are names of columns.
     """
 
     profiles: Mapping[str, ColumnProfile]
@@ -48,13 +48,13 @@ class PairFacts:
         """Return the range of the scores of each label, in rows that have both."""
         if labels not in self._codes:
             cells = np.array([text or "" for text in self.profiles[labels].sample], object)
-            names = sorted({*cells} - {""})
-            self._codes[labels] = names, [cells == name for name in names]
+            label_texts = sorted({*cells} - {""})
+            self._codes[labels] = label_texts, [cells == label for label in label_texts]
         numbers, ranges = self.numbers(scores), {}
-        for name, rows in zip(*self._codes[labels], strict=True):
-            scores_of_label = numbers[rows]
+        for label, has_label in zip(*self._codes[labels], strict=True):
+            scores_of_label = numbers[has_label]
             scores_of_label = scores_of_label[~np.isnan(scores_of_label)]
-            ranges[name] = (
+            ranges[label] = (
                 (scores_of_label.min(), scores_of_label.max())
                 if scores_of_label.size
                 else (inf, -inf)
@@ -71,8 +71,8 @@ class PairFacts:
         ranges = sorted(self.ranges(labels, scores).items(), key=lambda label_range: label_range[1])
         if len(ranges) != 2:
             return None
-        (_, (_, highest)), (upper, (lowest, _)) = ranges
-        return upper if highest < lowest else None
+        (_, (_, highest_lower)), (high_label, (lowest_upper, _)) = ranges
+        return high_label if highest_lower < lowest_upper else None
 
     def are_unique(self, columns: Sequence[str]) -> bool:
         """Return whether no two rows of the sample have the same values in some columns."""
@@ -90,13 +90,13 @@ class PairFacts:
         if (labels, columns[0]) in self.broken:
             return False
         table = np.array([self.numbers(name) for name in columns])
-        best = np.max(table, axis=0)
-        place = {name: i for i, name in enumerate(classes)}
-        cells = self.profiles[labels].sample
-        for row, text in enumerate(cells):
-            if text is None or best[row] != best[row]:
+        largest = np.max(table, axis=0)
+        class_index = {name: i for i, name in enumerate(classes)}
+        label_texts = self.profiles[labels].sample
+        for row, text in enumerate(label_texts):
+            if text is None or largest[row] != largest[row]:  # missing, or NaN
                 continue
-            if text not in place or table[place[text], row] < best[row]:
+            if text not in class_index or table[class_index[text], row] < largest[row]:
                 return False
         return True
 
@@ -104,10 +104,10 @@ class PairFacts:
         """Return whether columns sum to 1 in every row of the sample, within rounding."""
         if tuple(columns[:2]) in self.broken:
             return False
-        total = np.sum([self.numbers(name) for name in columns], axis=0)
-        sums = total[~np.isnan(total)]
-        allowed = HALF * len(columns) + 1e-9
-        return bool(sums.size) and bool(np.abs(sums - 1).max() <= allowed)
+        row_sums = np.sum([self.numbers(name) for name in columns], axis=0)
+        known_sums = row_sums[~np.isnan(row_sums)]
+        tolerance = HALF * len(columns) + 1e-9
+        return bool(known_sums.size) and bool(np.abs(known_sums - 1).max() <= tolerance)
 
     def are_complements(self, first: str, second: str) -> bool:
         """Return whether two columns sum to 1 in every row, in enough different rows."""

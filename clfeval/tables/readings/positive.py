@@ -61,34 +61,39 @@ def positive_choices(
         return no_choice
     if len(counts) > MOST_CLASSES or (roles.several and len({*counts, *predicted}) > 2):
         return no_choice  # refused as numbers, or of many classes where the others are declared
-    values = {_whole_number(name): name for name in counts}
-    if values.keys() == {-1, 0, 1}:
-        return _choices_of_three_values(truth, values[-1], values[0], values[1])
+    class_of_number = {_whole_number(name): name for name in counts}
+    if class_of_number.keys() == {-1, 0, 1}:
+        return _choices_of_three_values(
+            truth, class_of_number[-1], class_of_number[0], class_of_number[1]
+        )
     guess, _ = guess_positive(counts)
-    order = [guess, *sorted({*counts} - {guess}, key=lambda name: (counts[name], name))]
-    return [_positive(name, counts) for name in order]
+    ordered_classes = [guess, *sorted({*counts} - {guess}, key=lambda name: (counts[name], name))]
+    return [_positive(name, counts) for name in ordered_classes]
 
 
 def _positive(name: str, counts: Mapping[str, int]) -> PositiveChoice:
     """Return the choice of a class; all others are negative."""
-    words = f"{quote_name(name)} is positive"
+    meaning = f"{quote_name(name)} is positive"
     if len(counts) > 2:
-        words += f", the {len(counts) - 1} other classes are negative"
-    return PositiveChoice({"positive": name}, words)
+        meaning += f", the {len(counts) - 1} other classes are negative"
+    return PositiveChoice({"positive": name}, meaning)
 
 
 def _choices_of_three_values(truth: str, minus: str, no: str, yes: str) -> list[PositiveChoice]:
     """Return the choices of -1, 0 and 1: -1 may be unknown, or one more negative class."""
-    column = truth.replace('"', '""')
-    condition = f"\"{column}\" = '{no}' or \"{column}\" = '{yes}'"
-    lost = quote_name(minus)
+    escaped_truth = truth.replace('"', '""')
+    condition = f"\"{escaped_truth}\" = '{no}' or \"{escaped_truth}\" = '{yes}'"
+    quoted_minus = quote_name(minus)
     return [
         PositiveChoice({"where": condition, "positive": yes}, f"only the rows with {no} or {yes}"),
-        PositiveChoice({"positive": yes}, f"{quote_name(yes)} is positive, {lost} is negative"),
+        PositiveChoice(
+            {"positive": yes}, f"{quote_name(yes)} is positive, {quoted_minus} is negative"
+        ),
     ]
 
 
 def _whole_number(text: str) -> int | None:
+    """Return the whole number that a text is; None for other texts."""
     try:
         number = float(text)
     except ValueError:
@@ -100,12 +105,16 @@ def _is_unsettled(counts: Mapping[str, int], roles: InputOptions) -> bool:
     """Return whether classes have to be merged, or a word for missing values to be declared."""
     declared = {*roles.classes}
     folded = {name.strip().lower() for name in counts}
-    words = [name for name in counts if means_missing(name) and name not in declared]
-    return len(folded) < len(counts) or (bool(words) and len(counts) - len(words) > 1)
+    missing_words = [name for name in counts if means_missing(name) and name not in declared]
+    return len(folded) < len(counts) or (
+        bool(missing_words) and len(counts) - len(missing_words) > 1
+    )
 
 
 def positive_question(counts: Mapping[str, int]) -> Question:
     """Return the question which class is positive, with the rows of each."""
-    ordered = sorted(counts, key=natural_sort_key)
-    rows = [f"{quote_name(name)} ({count_rows(counts[name])})" for name in ordered]
-    return Question("positive-needed", f"which class is positive? truth has {join_texts(rows)}")
+    classes = sorted(counts, key=natural_sort_key)
+    class_phrases = [f"{quote_name(name)} ({count_rows(counts[name])})" for name in classes]
+    return Question(
+        "positive-needed", f"which class is positive? truth has {join_texts(class_phrases)}"
+    )

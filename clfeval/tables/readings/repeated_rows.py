@@ -49,13 +49,13 @@ def refuse_settings(
     for row_id in _repeated_ids(profiles, roles):
         if row_id in excluded:
             return
-        keys = [row_id, *(name for name in excluded if name != row_id)]
-        is_called_so = is_named_id(row_id, roles)
-        if is_called_so and are_unique(files, keys, roles):
+        key_columns = [row_id, *(name for name in excluded if name != row_id)]
+        has_id_name = is_named_id(row_id, roles)
+        if has_id_name and are_unique(files, key_columns, roles):
             return
-        for name in _possible_settings(profiles, roles, [*keys, *excluded]):
-            is_possible = is_called_so or _fits_once_per_value(profiles[row_id], profiles[name])
-            if is_possible and _occurs_once_per_value(files, keys, name, roles):
+        for name in _possible_settings(profiles, roles, [*key_columns, *excluded]):
+            is_possible = has_id_name or _fits_once_per_value(profiles[row_id], profiles[name])
+            if is_possible and _occurs_once_per_value(files, key_columns, name, roles):
                 raise _settings_error(files, row_id, name, roles, is_long)
     if excluded or roles.by:
         return
@@ -68,8 +68,8 @@ def _settings_with_equal_truths(profiles: ColumnProfiles, roles: InputOptions) -
     candidates = truth_candidates(profiles, roles, PairFacts(profiles))[:MOST_TRUTHS]
     for truth in [candidate.name for candidate in candidates if candidate.name in profiles]:
         for name in _possible_settings(profiles, roles, [truth]):
-            fraction = profiles[name].mostly_numeric and profiles[name].pointed
-            if not fraction and _repeats_truth(profiles[truth], profiles[name]):
+            has_fractions = profiles[name].mostly_numeric and profiles[name].pointed
+            if not has_fractions and _repeats_truth(profiles[truth], profiles[name]):
                 yield name
 
 
@@ -81,11 +81,21 @@ def _repeated_ids(profiles: ColumnProfiles, roles: InputOptions) -> list[str]:
     if roles.id is not None:
         candidates = [roles.id]
     else:
-        certain = find_column(profiles, ColumnNames.ID)
-        by_name = [certain] if certain else [n for n in profiles if "like an id" in tags_of(n)]
-        parts = {roles.truth, roles.weight, *roles.by, *roles.model, ""}
-        others = [] if certain else [n for n in profiles if n not in {*by_name, *parts}]
-        candidates = by_name + [name for name in others if _names_rows(name, profiles[name])]
+        id_column = find_column(profiles, ColumnNames.ID)
+        named_ids = (
+            [id_column]
+            if id_column
+            else [name for name in profiles if "like an id" in tags_of(name)]
+        )
+        role_columns = {roles.truth, roles.weight, *roles.by, *roles.model, ""}
+        other_columns = (
+            []
+            if id_column
+            else [name for name in profiles if name not in {*named_ids, *role_columns}]
+        )
+        candidates = named_ids + [
+            name for name in other_columns if _names_rows(name, profiles[name])
+        ]
     return [name for name in candidates if _repeats(profiles.get(name))]
 
 
@@ -107,16 +117,16 @@ def _repeats_truth(truth: ColumnProfile, setting: ColumnProfile) -> bool:
 
     It has several classes that change often enough to rule chance out.
     """
-    labels_of: dict[str, list[str]] = {}
+    labels_of_value: dict[str, list[str]] = {}
     for label, value in zip(truth.sample, setting.sample, strict=True):
         if label is None or value is None:
             return False
-        labels_of.setdefault(value, []).append(label)
-    if len(labels_of) < 2:
+        labels_of_value.setdefault(value, []).append(label)
+    if len(labels_of_value) < 2:
         return False  # the first rows have one value
-    first, *others = labels_of.values()
-    changes = sum(label != following for label, following in pairwise(first))
-    return changes >= FEWEST_CHANGES and all(labels == first for labels in others)
+    first_labels, *other_labels = labels_of_value.values()
+    change_count = sum(label != next_label for label, next_label in pairwise(first_labels))
+    return change_count >= FEWEST_CHANGES and all(labels == first_labels for labels in other_labels)
 
 
 def _repeats(profile: ColumnProfile | None) -> bool:
@@ -130,11 +140,11 @@ def _possible_settings(
     profiles: ColumnProfiles, roles: InputOptions, excluded: Sequence[str]
 ) -> list[str]:
     """Return the columns of a few values that are neither truth nor predictions."""
-    parts = {*excluded, roles.truth, roles.weight, *roles.by, *roles.model, ""}
+    role_columns = {*excluded, roles.truth, roles.weight, *roles.by, *roles.model, ""}
     return [
         name
         for name, profile in profiles.items()
-        if name not in parts
+        if name not in role_columns
         and 1 < len(profile.texts) <= MOST_RUNS
         and "prediction" not in tags_of(name)
         and not ("model" in tags_of(name) and profile.mostly_numeric)
@@ -143,18 +153,21 @@ def _possible_settings(
 
 
 def _occurs_once_per_value(
-    files: Sequence[TableFile], keys: Sequence[str], name: str, roles: InputOptions
+    files: Sequence[TableFile], key_columns: Sequence[str], name: str, roles: InputOptions
 ) -> bool:
     """Return whether most rows of an id occur, once, for each value of another column."""
-    if not are_unique(files, [*keys, name], roles):
+    if not are_unique(files, [*key_columns, name], roles):
         return False
-    readings = dict.fromkeys([*keys, name], "text")
+    readings = dict.fromkeys([*key_columns, name], "text")
     frames = [scan(file, readings, null_values=roles.null_value) for file in files]
     rows = concatenate_frames(frames).drop_nulls()
-    per_id = collect(rows.group_by(*keys).agg(nw.len().alias("__clfeval_rows")))
-    values = collect(rows.group_by(name).agg(nw.len().alias("__clfeval_rows")))
-    expected = len(per_id) * len(values)
-    return len(per_id) >= FEWEST_IDS and per_id["__clfeval_rows"].sum() >= MOSTLY * expected
+    rows_of_ids = collect(rows.group_by(*key_columns).agg(nw.len().alias("__clfeval_rows")))
+    rows_of_values = collect(rows.group_by(name).agg(nw.len().alias("__clfeval_rows")))
+    expected_rows = len(rows_of_ids) * len(rows_of_values)
+    return (
+        len(rows_of_ids) >= FEWEST_IDS
+        and rows_of_ids["__clfeval_rows"].sum() >= MOSTLY * expected_rows
+    )
 
 
 def are_unique(files: Sequence[TableFile], columns: Sequence[str], roles: InputOptions) -> bool:
@@ -175,11 +188,11 @@ def rows_of_value(
     name: str, value: str, rows: int, options: Mapping[str, Any] | None = None
 ) -> OfferedReading:
     """Return the reading of the rows with one value of a column, which is no model then."""
-    words = f"only the {count_rows(rows)} with {name} = {quote_name(value)}"
-    column = '"{}"'.format(name.replace('"', '""'))
-    condition = "{} = '{}'".format(column, value.replace("'", "''"))
-    left_out = {"ignore": (name,)} if is_score(value) else {}
-    return OfferedReading(words, {"where": condition, **left_out, **(options or {})})
+    meaning = f"only the {count_rows(rows)} with {name} = {quote_name(value)}"
+    quoted_column = '"{}"'.format(name.replace('"', '""'))
+    condition = "{} = '{}'".format(quoted_column, value.replace("'", "''"))
+    ignore_option = {"ignore": (name,)} if is_score(value) else {}
+    return OfferedReading(meaning, {"where": condition, **ignore_option, **(options or {})})
 
 
 def _settings_error(
@@ -195,26 +208,34 @@ def _settings_error(
     """
     counts = count_distinct_values(files, name, roles.null_value)
     values = sorted(counts, key=natural_sort_key)
-    rows = [f"{quote_name(value)} ({count_rows(counts[value])})" for value in values]
+    value_phrases = [f"{quote_name(value)} ({count_rows(counts[value])})" for value in values]
     subject = "the same rows" if row_id is None else f"ids of {quote_name(row_id)}"
-    text = f"{subject} occur once for each value: which should be evaluated? "
-    problem = Problem(text + join_texts(rows, 5), "repeated-rows", files[0].name, None, name)
+    question_text = f"{subject} occur once for each value: which should be evaluated? "
+    problem = Problem(
+        question_text + join_texts(value_phrases, 5), "repeated-rows", files[0].name, None, name
+    )
     readings = []
-    ids = {} if row_id is None or is_named_id(row_id, roles) else {"id": row_id}
+    id_option = {} if row_id is None or is_named_id(row_id, roles) else {"id": row_id}
     if row_id is not None and "cluster" in tags_of(row_id):
-        words = f"all {count_rows(counts.total())}, those of one {quote_name(row_id)} as a cluster"
-        readings.append(OfferedReading(words, {"cluster": row_id}))
-    as_models = replace(roles, layout="long", id=row_id)
-    has_models = row_id is not None and "run" not in tags_of(name) and is_long(as_models)
+        meaning = (
+            f"all {count_rows(counts.total())}, those of one {quote_name(row_id)} as a cluster"
+        )
+        readings.append(OfferedReading(meaning, {"cluster": row_id}))
+    long_roles = replace(roles, layout="long", id=row_id)
+    has_models = row_id is not None and "run" not in tags_of(name) and is_long(long_roles)
     if has_models:
-        words = f"each value of {quote_name(name)} is a model"
-        readings.append(OfferedReading(words, {"id": row_id, "layout": "long"}))
+        meaning = f"each value of {quote_name(name)} is a model"
+        readings.append(OfferedReading(meaning, {"id": row_id, "layout": "long"}))
     elif roles.runs and not roles.by:
-        words = f"each value of {quote_name(name)} is a run"
-        readings.append(OfferedReading(words, {"run": name, **ids}))
-    most = min(MOST_PARTS, MOST_OFFERED - len(readings))
-    for value in values[:most]:
-        readings.append(rows_of_value(name, value, counts[value], ids))
-    left = [quote_name(value) for value in values[most:]]
-    further = f"{len(left)} more: {OPTION}--where{END} with {join_texts(left, 5)}" if left else None
+        meaning = f"each value of {quote_name(name)} is a run"
+        readings.append(OfferedReading(meaning, {"run": name, **id_option}))
+    offered_count = min(MOST_PARTS, MOST_OFFERED - len(readings))
+    for value in values[:offered_count]:
+        readings.append(rows_of_value(name, value, counts[value], id_option))
+    other_values = [quote_name(value) for value in values[offered_count:]]
+    further = (
+        f"{len(other_values)} more: {OPTION}--where{END} with {join_texts(other_values, 5)}"
+        if other_values
+        else None
+    )
     return DataError(problem, readings=readings, further=further)

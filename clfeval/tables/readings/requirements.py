@@ -72,11 +72,11 @@ class TruthView:
             kind = kind_of_cells(profile, classes)
             scale = scale_of(profile) if kind == "number" else ""
             columns.append(CandidateColumn(name, tags_of(name), profile, kind, scale))
-        beside_scores = any(column.scale == "unit" for column in columns)
-        for position, column in enumerate(columns):
-            unlike_truth = beside_scores and not column.profile.texts & classes
-            if unlike_truth or roles.has_threshold(column.name):
-                columns[position] = _with_sure_scores(column)
+        has_unit_scores = any(column.scale == "unit" for column in columns)
+        for i, column in enumerate(columns):
+            is_unlike_truth = has_unit_scores and not column.profile.texts & classes
+            if is_unlike_truth or roles.has_threshold(column.name):
+                columns[i] = _with_sure_scores(column)
         rows = profiles[truth].rows
         return cls(truth, classes, columns, roles, facts, rows, sets, roles.runs)
 
@@ -95,8 +95,8 @@ class TruthView:
         """The columns of numbers that can hardly be anything but scores."""
         scores = []
         for column in self.free:
-            plain = column.scale == "unit" and not column.tags & BARRED
-            if column.kind == "number" and (column.predicts or plain):
+            is_plain_score = column.scale == "unit" and not column.tags & BARRED
+            if column.kind == "number" and (column.predicts or is_plain_score):
                 scores.append(column)
         return [column for column in scores if not is_coded(column, self)]
 
@@ -127,8 +127,8 @@ class TruthView:
     @cached_property
     def scores_with_labels(self) -> set[str]:
         """The names of the scores that a column of labels belongs to."""
-        paired = [column for column in self.free if is_paired(column, self)]
-        return {name for column in paired for name in partner_scores(column, self)}
+        paired_columns = [column for column in self.free if is_paired(column, self)]
+        return {name for column in paired_columns for name in partner_scores(column, self)}
 
     @cached_property
     def likely_models(self) -> set[str]:
@@ -159,7 +159,7 @@ def _with_sure_scores(column: CandidateColumn) -> CandidateColumn:
     return column
 
 
-def is_coded(column: CandidateColumn, table: TruthView) -> bool:
+def is_coded(column: CandidateColumn, view: TruthView) -> bool:
     """Return whether a column has two whole numbers that are not the two classes of truth.
 
     0 and 1 are scores if they are written with a point next to other scores in 0 to 1.
@@ -167,12 +167,12 @@ def is_coded(column: CandidateColumn, table: TruthView) -> bool:
     profile = column.profile
     if column.kind != "number" or len(profile.texts) > 2 or not profile.is_integer:
         return False
-    if table.roles.kind == "score" or len(table.classes) != 2:
+    if view.roles.kind == "score" or len(view.classes) != 2:
         return False
-    bits = profile.pointed and {*profile.numbers} <= {0.0, 1.0}
-    has_threshold = table.roles.has_threshold(column.name)
-    beside_scores = any(score is not column for score in table.unit_scores)
-    return not (bits and (has_threshold or beside_scores))
+    has_bits = profile.pointed and {*profile.numbers} <= {0.0, 1.0}
+    has_threshold = view.roles.has_threshold(column.name)
+    has_other_scores = any(score is not column for score in view.unit_scores)
+    return not (has_bits and (has_threshold or has_other_scores))
 
 
 def kind_of_predictions(
@@ -181,63 +181,66 @@ def kind_of_predictions(
     """Return "score" for predictions of numbers, "label" for labels and for two other numbers."""
     if roles.kind_of_models is not None:
         return roles.kind_of_models
-    two_numbers = len(profile.texts) == 2 and profile.is_integer and not profile.pointed
-    if kind_of_cells(profile, classes) != "number" or (two_numbers and len(classes) == 2):
+    are_two_numbers = len(profile.texts) == 2 and profile.is_integer and not profile.pointed
+    if kind_of_cells(profile, classes) != "number" or (are_two_numbers and len(classes) == 2):
         return "label"
     return "score"
 
 
-def partner_scores(column: CandidateColumn, table: TruthView) -> list[str]:
+def partner_scores(column: CandidateColumn, view: TruthView) -> list[str]:
     """Return the columns of scores that labels cut at one threshold, without copies."""
-    set_columns = [name for model in table.sets for name in model.columns]
+    set_columns = [name for model in view.sets for name in model.columns]
     partners: list[str] = []
-    same_name = table.scores_of_one_name.get(column.name)
-    if any(model.name == same_name for model in table.sets):
+    score_of_same_name = view.scores_of_one_name.get(column.name)
+    if any(model.name == score_of_same_name for model in view.sets):
         return []
-    if same_name is not None and table.facts.upper_label(column.name, same_name) is not None:
-        return [same_name]
-    for score in table.free:
-        if score.kind != "number" or table.facts.upper_label(column.name, score.name) is None:
+    if (
+        score_of_same_name is not None
+        and view.facts.upper_label(column.name, score_of_same_name) is not None
+    ):
+        return [score_of_same_name]
+    for score in view.free:
+        if score.kind != "number" or view.facts.upper_label(column.name, score.name) is None:
             continue
-        if not any(table.facts.are_equal(name, score.name) for name in (*set_columns, *partners)):
+        if not any(view.facts.are_equal(name, score.name) for name in (*set_columns, *partners)):
             partners.append(score.name)
     return partners
 
 
-def may_be_confidence(column: CandidateColumn, table: TruthView) -> bool:
+def may_be_confidence(column: CandidateColumn, view: TruthView) -> bool:
     """Return whether numbers may be the probabilities of a predicted class.
 
     No threshold on them gives the labels of a column.
     """
-    predicted = table.labels
-    predictions = [labels for labels in predicted if labels.predicts]
-    predicted = predictions or predicted
+    label_columns = view.labels
+    named_predictions = [labels for labels in label_columns if labels.predicts]
+    label_columns = named_predictions or label_columns
     is_constant = len(column.profile.texts) < 2  # a setting
-    if column.kind != "number" or not predicted or column.profile.is_integer or is_constant:
+    if column.kind != "number" or not label_columns or column.profile.is_integer or is_constant:
         return False
-    most = {"unit": 1.0, "percent": 100.0}.get(column.scale)
-    if most is None:
+    highest_number = {"unit": 1.0, "percent": 100.0}.get(column.scale)
+    if highest_number is None:
         return False
-    lowest = most / max(len(table.classes), 2) - 1e-9
-    highest = most * (1 + ROUNDED)
+    lowest = highest_number / max(len(view.classes), 2) - 1e-9
+    highest = highest_number * (1 + ROUNDED)
     if not all(lowest <= number <= highest for number in column.profile.numbers):
         return False
-    return all(table.facts.upper_label(labels.name, column.name) is None for labels in predicted)
+    return all(view.facts.upper_label(labels.name, column.name) is None for labels in label_columns)
 
 
-def claims_weight(column: CandidateColumn, table: TruthView) -> bool:
+def claims_weight(column: CandidateColumn, view: TruthView) -> bool:
     """Return whether a column is named like row weights, and has no negative number."""
-    if "weight" not in column.tags or table.roles.weight is not None:
+    if "weight" not in column.tags or view.roles.weight is not None:
         return False
-    number = column.profile.mostly_numeric and column.profile.is_nonnegative
-    alone = column.name.strip().casefold() == "w" and column.kind == "label"
-    return number and not alone
+    has_weights = column.profile.mostly_numeric and column.profile.is_nonnegative
+    is_label_w = column.name.strip().casefold() == "w" and column.kind == "label"
+    return has_weights and not is_label_w
 
 
 def claims_count(column: CandidateColumn) -> bool:
     """Return whether a column is named like counts of equal rows, and has whole numbers."""
-    is_called_so = "count" in column.tags and column.kind != "label"
-    return is_called_so and column.profile.is_integer and column.profile.is_nonnegative
+    is_named_count = "count" in column.tags and column.kind != "label"
+    return is_named_count and column.profile.is_integer and column.profile.is_nonnegative
 
 
 def claims_run(column: CandidateColumn) -> bool:
@@ -255,8 +258,8 @@ def claims_id(column: CandidateColumn) -> bool:
     """Return whether a column is named like the ids of rows, and repeats none where it may not."""
     if "id" in column.tags:
         return True
-    index_like = bool(column.tags & {"index", "like an id"})
-    return index_like and column.profile.distinct
+    is_index_like = bool(column.tags & {"index", "like an id"})
+    return is_index_like and column.profile.distinct
 
 
 Predicate = Callable[[CandidateColumn, TruthView], bool]
@@ -271,46 +274,48 @@ class Requirement:
     words: str
 
 
-def _is_model_by_values(column: CandidateColumn, table: TruthView) -> bool:  # noqa: ARG001
+def _is_model_by_values(column: CandidateColumn, view: TruthView) -> bool:  # noqa: ARG001
+    """Labels and numbers may be predictions; other texts may not."""
     return column.kind in ("label", "number")
 
 
-def _is_no_other_coding(column: CandidateColumn, table: TruthView) -> bool:
-    return not is_coded(column, table)
+def _is_no_other_coding(column: CandidateColumn, view: TruthView) -> bool:
+    return not is_coded(column, view)
 
 
-def _is_no_number_of_rows(column: CandidateColumn, table: TruthView) -> bool:
+def _is_no_number_of_rows(column: CandidateColumn, view: TruthView) -> bool:
     """Whole numbers that number the rows are a model only if they are called so, or alone.
 
     Alone, and called ids of rows, they are none either.
     """
     if column.kind == "label" or column.predicts:
         return True
-    is_called_so = bool(column.tags & {"id", "index", "like an id"})
-    if len(table.free) == 1:
-        return not (is_called_so and column.counts_rows)
-    return not (is_called_so or column.counts_rows)
+    is_named_id = bool(column.tags & {"id", "index", "like an id"})
+    if len(view.free) == 1:
+        return not (is_named_id and column.counts_rows)
+    return not (is_named_id or column.counts_rows)
 
 
-def _has_several_values(column: CandidateColumn, table: TruthView) -> bool:
+def _has_several_values(column: CandidateColumn, view: TruthView) -> bool:
     """A column of one number, such as a setting, is a model only if it is called so, or alone.
 
     A model that predicts one label in all rows is kept.
     """
-    if column.kind == "label" or column.predicts or not table.has_other_models(column):
+    if column.kind == "label" or column.predicts or not view.has_other_models(column):
         return True
     return len(column.profile.texts) > 1 or column.profile.rows < MOST_CLASSES
 
 
-def _has_no_other_claim(column: CandidateColumn, table: TruthView) -> bool:
-    if column.predicts or len(table.free) == 1:
+def _has_no_other_claim(column: CandidateColumn, view: TruthView) -> bool:
+    """A column that is called like weights, runs, ids or dates is a model only if it is alone."""
+    if column.predicts or len(view.free) == 1:
         return True
     if column.tags & {"date", "error"}:
         return False
-    if not table.has_other_models(column):
+    if not view.has_other_models(column):
         return True
     return not (
-        claims_weight(column, table)
+        claims_weight(column, view)
         or claims_count(column)
         or claims_run(column)
         or claims_cluster(column)
@@ -318,20 +323,20 @@ def _has_no_other_claim(column: CandidateColumn, table: TruthView) -> bool:
     )
 
 
-def _is_no_covariate(column: CandidateColumn, table: TruthView) -> bool:
+def _is_no_covariate(column: CandidateColumn, view: TruthView) -> bool:
     """A covariate by its name is a model only among labels, or where nothing else can be."""
-    if column.name in table.scores_with_labels:
+    if column.name in view.scores_with_labels:
         return True
-    if column.predicts or "covariate" not in column.tags or not table.has_other_models(column):
+    if column.predicts or "covariate" not in column.tags or not view.has_other_models(column):
         return True
-    return column.kind == "label" and not table.strong_scores
+    return column.kind == "label" and not view.strong_scores
 
 
-def _suits_the_classes(column: CandidateColumn, table: TruthView) -> bool:
+def _suits_the_classes(column: CandidateColumn, view: TruthView) -> bool:
     """A score ranks two classes: next to labels of three it is no model of its own."""
-    if column.kind != "number" or not table.many_classes or table.roles.kind:
+    if column.kind != "number" or not view.many_classes or view.roles.kind:
         return True
-    return not (table.labels or table.sets)
+    return not (view.labels or view.sets)
 
 
 def _has_its_own_name(column: CandidateColumn, view: TruthView) -> bool:
@@ -341,94 +346,98 @@ def _has_its_own_name(column: CandidateColumn, view: TruthView) -> bool:
     }
 
 
-def _is_no_cut(column: CandidateColumn, table: TruthView) -> bool:
+def _is_no_cut(column: CandidateColumn, view: TruthView) -> bool:
     """Labels that a threshold on one score gives are labels of that model."""
-    return not is_paired(column, table)
+    return not is_paired(column, view)
 
 
-def partner_sets(column: CandidateColumn, table: TruthView) -> list[ModelColumns]:
+def partner_sets(column: CandidateColumn, view: TruthView) -> list[ModelColumns]:
     """Return the models of class probabilities whose labels a column has.
 
     These are the most probable classes, or of two classes those at a threshold.
     """
     partners = []
-    for model in table.sets:
-        largest = table.facts.are_largest(column.name, model.columns, model.classes)
-        cuts = [table.facts.upper_label(column.name, name) for name in model.columns]
-        if (largest and len(model.columns) > 1) or (len(model.columns) <= 2 and any(cuts)):
+    for model in view.sets:
+        is_largest = view.facts.are_largest(column.name, model.columns, model.classes)
+        upper_labels = [view.facts.upper_label(column.name, name) for name in model.columns]
+        if (is_largest and len(model.columns) > 1) or (
+            len(model.columns) <= 2 and any(upper_labels)
+        ):
             partners.append(model)
     return partners
 
 
-def is_paired(column: CandidateColumn, table: TruthView) -> bool:
+def is_paired(column: CandidateColumn, view: TruthView) -> bool:
     """Return whether a column of labels is the cut of exactly one score, and no coincidence."""
-    if column.kind != "label" or table.roles.kind or column.name in table.roles.model:
+    if column.kind != "label" or view.roles.kind or column.name in view.roles.model:
         return False
-    claimed = column.predicts or column.name in table.scores_of_one_name
-    if "covariate" in column.tags or not (claimed or table.rows >= FEW_ROWS):
+    has_claim = column.predicts or column.name in view.scores_of_one_name
+    if "covariate" in column.tags or not (has_claim or view.rows >= FEW_ROWS):
         return False
-    return len(partner_scores(column, table)) + len(partner_sets(column, table)) == 1
+    return len(partner_scores(column, view)) + len(partner_sets(column, view)) == 1
 
 
-def _is_in_doubt(column: CandidateColumn, table: TruthView) -> bool:
+def _is_in_doubt(column: CandidateColumn, view: TruthView) -> bool:
     """Return whether a column that may be a model may as well be none."""
-    if table.roles.kind or column.predicts or column.name in table.scores_with_labels:
+    if view.roles.kind or column.predicts or column.name in view.scores_with_labels:
         return False
     if column.kind == "label":
-        copied = copied_name(column.name) == table.truth
-        if copied and table.facts.are_equal(table.truth, column.name):
+        is_named_copy = copied_name(column.name) == view.truth
+        if is_named_copy and view.facts.are_equal(view.truth, column.name):
             return True  # a copy of truth is hardly a perfect model
-        flag = {text.casefold() for text in column.profile.texts} <= FLAGS
-        among_scores = bool(table.strong_scores or table.sets)
-        return flag and among_scores and not is_paired(column, table)
+        is_flag = {text.casefold() for text in column.profile.texts} <= FLAGS
+        is_among_scores = bool(view.strong_scores or view.sets)
+        return is_flag and is_among_scores and not is_paired(column, view)
     if column.kind != "number":
         return False
     if "share" in column.tags or column.may_count_rows:
-        return table.has_other_models(column)
-    base = table.base_scales or ({""} if table.labels or table.sets else set[ScoreScale]())
-    return bool(base) and column.scale not in base
+        return view.has_other_models(column)
+    base_scales = view.base_scales or ({""} if view.labels or view.sets else set[ScoreScale]())
+    return bool(base_scales) and column.scale not in base_scales
 
 
-def _may_be_unused(column: CandidateColumn, table: TruthView) -> bool:
+def _may_be_unused(column: CandidateColumn, view: TruthView) -> bool:
     """Not used are columns that cannot be predictions, and those of which this is in doubt."""
     if column.kind in ("empty", "text"):
-        few_words = 1 < len(column.profile.texts) <= MOST_CLASSES
-        return not ("prediction" in column.tags and few_words) or column.kind == "empty"
-    possible = [requirement for requirement in REQUIREMENTS if requirement.role == "model"]
+        has_few_texts = 1 < len(column.profile.texts) <= MOST_CLASSES
+        return not ("prediction" in column.tags and has_few_texts) or column.kind == "empty"
+    model_requirements = [
+        requirement for requirement in REQUIREMENTS if requirement.role == "model"
+    ]
     if any(
-        not requirement.holds(column, table)
-        for requirement in possible
+        not requirement.holds(column, view)
+        for requirement in model_requirements
         if requirement.holds is not _is_no_cut
     ):
-        return not (is_coded(column, table) and column.predicts)
-    return _is_in_doubt(column, table)
+        return not (is_coded(column, view) and column.predicts)
+    return _is_in_doubt(column, view)
 
 
-def _may_be_confidence(column: CandidateColumn, table: TruthView) -> bool:
-    if table.roles.kind or claims_weight(column, table):
+def _may_be_confidence(column: CandidateColumn, view: TruthView) -> bool:
+    if view.roles.kind or claims_weight(column, view):
         return False
-    return may_be_confidence(column, table)
+    return may_be_confidence(column, view)
 
 
-def _may_be_weight(column: CandidateColumn, table: TruthView) -> bool:
-    if not table.has_other_models(column):
+def _may_be_weight(column: CandidateColumn, view: TruthView) -> bool:
+    if not view.has_other_models(column):
         return False
-    return table.roles.weight is None and (claims_weight(column, table) or claims_count(column))
+    return view.roles.weight is None and (claims_weight(column, view) or claims_count(column))
 
 
-def _may_be_run(column: CandidateColumn, table: TruthView) -> bool:
-    unasked = not table.roles.by and table.roles.run is None
-    return table.runs and unasked and table.has_other_models(column) and claims_run(column)
+def _may_be_run(column: CandidateColumn, view: TruthView) -> bool:
+    is_unasked = not view.roles.by and view.roles.run is None
+    return view.runs and is_unasked and view.has_other_models(column) and claims_run(column)
 
 
-def _may_be_cluster(column: CandidateColumn, table: TruthView) -> bool:
-    return table.roles.cluster is None and claims_cluster(column)
+def _may_be_cluster(column: CandidateColumn, view: TruthView) -> bool:
+    return view.roles.cluster is None and claims_cluster(column)
 
 
-def _may_be_id(column: CandidateColumn, table: TruthView) -> bool:
-    if table.roles.id is not None or claims_cluster(column):
+def _may_be_id(column: CandidateColumn, view: TruthView) -> bool:
+    if view.roles.id is not None or claims_cluster(column):
         return False
-    return claims_id(column) and (table.has_other_models(column) or "id" in column.tags)
+    return claims_id(column) and (view.has_other_models(column) or "id" in column.tags)
 
 
 REQUIREMENTS: tuple[Requirement, ...] = (
@@ -463,43 +472,50 @@ ROLES: tuple[Role, ...] = (
 )
 
 
-def possible_roles(column: CandidateColumn, table: TruthView) -> tuple[Role, ...]:
+def possible_roles(column: CandidateColumn, view: TruthView) -> tuple[Role, ...]:
     """Return the roles of which a column meets every requirement, in the order they are offered."""
-    if column.name in table.roles.named_models and column.kind in ("label", "number"):
+    if column.name in view.roles.named_models and column.kind in ("label", "number"):
         return ("model",)
-    broken = {
-        requirement.role for requirement in REQUIREMENTS if not requirement.holds(column, table)
+    broken_roles = {
+        requirement.role for requirement in REQUIREMENTS if not requirement.holds(column, view)
     }
-    possible: list[Role] = [role for role in ROLES if role not in broken]
-    is_said = table.roles.confidences or "confidence" in column.tags
-    if "confidence" in possible and is_said:
-        possible = ["confidence"]
-    if {"confidence", "model"} <= {*possible} and table.rows >= FEW_SCORES:
-        possible = ["confidence", "unused"]  # scores of the positive class are low as well
-    if "id" in possible:
-        possible = ["id"]
-    return _with_declined(column, possible, table)
+    roles: list[Role] = [role for role in ROLES if role not in broken_roles]
+    is_confidence = view.roles.confidences or "confidence" in column.tags
+    if "confidence" in roles and is_confidence:
+        roles = ["confidence"]
+    if {"confidence", "model"} <= {*roles} and view.rows >= FEW_SCORES:
+        roles = ["confidence", "unused"]  # scores of the positive class are low as well
+    if "id" in roles:
+        roles = ["id"]
+    return _with_declined(column, roles, view)
 
 
 def _with_declined(
-    column: CandidateColumn, possible: Sequence[Role], table: TruthView
+    column: CandidateColumn, roles: Sequence[Role], view: TruthView
 ) -> tuple[Role, ...]:
     """Return roles with "unused" where a claim by name is offered both ways, else without it."""
-    claimed: list[Role] = [role for role in possible if role != "unused"]
-    claims = {"run", "cluster"} & {*claimed}
-    if claims or ("weight" in claimed and _is_doubtful_weight(column, table)):
-        return (*claimed, "unused")
-    return ("weight",) if "weight" in claimed else tuple(possible)
+    claimed_roles: list[Role] = [role for role in roles if role != "unused"]
+    row_claims = {"run", "cluster"} & {*claimed_roles}
+    if row_claims or ("weight" in claimed_roles and _is_doubtful_weight(column, view)):
+        return (*claimed_roles, "unused")
+    return ("weight",) if "weight" in claimed_roles else tuple(roles)
 
 
-def _is_doubtful_weight(column: CandidateColumn, table: TruthView) -> bool:
+def _is_doubtful_weight(column: CandidateColumn, view: TruthView) -> bool:
     """Return whether a weight may be counts of rows, or a property of the rows as others are."""
-    others = (rival for rival in table.free if rival is not column)
-    rivals = any({"covariate", "weight"} & rival.tags for rival in others)
-    return claims_count(column) or rivals
+    other_columns = (rival for rival in view.free if rival is not column)
+    has_rivals = any({"covariate", "weight"} & rival.tags for rival in other_columns)
+    return claims_count(column) or has_rivals
 
 
-def broken_words(column: CandidateColumn, table: TruthView, role: Role) -> str:
+def broken_words(column: CandidateColumn, view: TruthView, role: Role) -> str:
     """Return the words of the first requirement of a role that a column breaks; "" if none."""
-    of_role = [requirement for requirement in REQUIREMENTS if requirement.role == role]
-    return next((part.words for part in of_role if not part.holds(column, table)), "")
+    role_requirements = [requirement for requirement in REQUIREMENTS if requirement.role == role]
+    return next(
+        (
+            requirement.words
+            for requirement in role_requirements
+            if not requirement.holds(column, view)
+        ),
+        "",
+    )

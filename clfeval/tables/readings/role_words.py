@@ -36,17 +36,17 @@ def answers(
     options: dict[str, Any] = {}
     names_by_phrase: dict[Phrase, list[str]] = {}
     questions = list[Question]()
-    declined = list[str]()
+    declined_columns = list[str]()
     has_models = False
     confidence_of: dict[str, str] = {}
     for name in sorted(assignment.questioned, key=list(columns).index):
         column, role = columns[name], assignment.roles[name]
         questions.append(_question(column))
-        labels = [model.name for model in models if model.kind == "label"]
+        label_models = [model.name for model in models if model.kind == "label"]
         is_evaluated = role == "confidence" and column.scale == "unit"
-        if is_evaluated and two_classes and len(labels) == 1:
+        if is_evaluated and two_classes and len(label_models) == 1:
             options["kind"] = "confidence"
-            confidence_of[labels[0]] = name
+            confidence_of[label_models[0]] = name
             names_by_phrase.setdefault(PROBABILITY, []).append(name)
             has_models = True
             continue
@@ -54,7 +54,7 @@ def answers(
         if role in ("weight", "run", "cluster"):
             options[role] = name
         elif role in ("unused", "confidence"):
-            declined.append(name)
+            declined_columns.append(name)
         else:
             has_models = True
     if has_models:
@@ -70,10 +70,10 @@ def answers(
                 options["weight"] = name  # --model leaves other columns out
             if (role in ("confidence", "weight") and is_fixed) or role == "labels":
                 names_by_phrase.setdefault(_phrase_of_role(columns[name], role), []).append(name)
-    elif declined:
-        options["ignore"] = tuple(declined)
-    words = [_write_phrase(phrase, names) for phrase, names in names_by_phrase.items()]
-    return options, words, questions
+    elif declined_columns:
+        options["ignore"] = tuple(declined_columns)
+    phrases = [_write_phrase(phrase, names) for phrase, names in names_by_phrase.items()]
+    return options, phrases, questions
 
 
 Phrase = tuple[str, str]  # of one column, and of several, with {} in place of the names
@@ -134,14 +134,14 @@ def _phrase_of_role(column: CandidateColumn, role: Role) -> Phrase:
         return "{} counts equal rows", "{} count equal rows"
     if role in phrases:
         return phrases[role]
-    lost = "labels" if column.kind == "label" else "scores"
+    kind_phrase = "labels" if column.kind == "label" else "scores"
     if {"weight", "count"} & column.tags:
-        lost = "counts" if "count" in column.tags else "weights"
+        kind_phrase = "counts" if "count" in column.tags else "weights"
     elif "run" in column.tags:
-        text = "all rows together, without the runs of {}"
-        return text, text
+        phrase = "all rows together, without the runs of {}"
+        return phrase, phrase
     elif "cluster" in column.tags:
-        text = "independent rows, without the clusters of {}"
-        return text, text
-    text = f"without the {lost} of {{}}"
-    return text, text
+        phrase = "independent rows, without the clusters of {}"
+        return phrase, phrase
+    phrase = f"without the {kind_phrase} of {{}}"
+    return phrase, phrase

@@ -23,16 +23,22 @@ FEWEST_EQUAL = 5  # rows; fewer may have the same truth by chance
 
 def check_same_columns(files: Sequence[TableFile], roles: InputOptions) -> None:
     """Raise DataError for files whose columns differ; it offers to join models of the same rows."""
-    first = files[0]
-    for later in files[1:]:
-        if first.columns != later.columns:
-            invalid_cells.refuse_different_delimiters(first, later)
-        lacking = [name for name in first.columns if name not in later.columns]
-        extra = [name for name in later.columns if name not in first.columns]
-        if lacking or extra:
-            parts = [f"has no column {list_names(lacking)}"] if lacking else []
-            parts += [f"has columns that {first.name} lacks: {list_names(extra)}"] if extra else []
-            problem = Problem("; ".join(parts), "different-columns", later.name)
+    first_file = files[0]
+    for other_file in files[1:]:
+        if first_file.columns != other_file.columns:
+            invalid_cells.refuse_different_delimiters(first_file, other_file)
+        lacking_columns = [name for name in first_file.columns if name not in other_file.columns]
+        extra_columns = [name for name in other_file.columns if name not in first_file.columns]
+        if lacking_columns or extra_columns:
+            differences = (
+                [f"has no column {list_names(lacking_columns)}"] if lacking_columns else []
+            )
+            differences += (
+                [f"has columns that {first_file.name} lacks: {list_names(extra_columns)}"]
+                if extra_columns
+                else []
+            )
+            problem = Problem("; ".join(differences), "different-columns", other_file.name)
             readings = _joined_readings(files, roles)
             hint = "files read as one table need the same columns"
             if not readings:
@@ -46,27 +52,27 @@ def refuse_rows_in_files(
     files: Sequence[TableFile], profiles: ColumnProfiles, roles: InputOptions
 ) -> None:
     """Raise for several files with the same rows: two models, or one sample?"""
-    is_said = roles.join == JOIN_NOTHING or roles.cluster is not None or roles.run is not None
+    is_declared = roles.join == JOIN_NOTHING or roles.cluster is not None or roles.run is not None
     is_long = find_column(profiles, ColumnNames.MODEL) is not None
-    if len(files) < 2 or is_said or is_long:
+    if len(files) < 2 or is_declared or is_long:
         return
     for name in _row_columns(profiles, roles):
-        columns = [name for _ in files]
+        columns = [name for _ in files]  # the same in each file
         if not _name_rows(files, columns, roles):
             continue
-        shared = _shared_values(files, columns, roles)
-        if shared >= MOST_SHARED:
-            raise _same_rows_error(files, name, shared)
-        if shared == 0 and (tags_of(name) or name == roles.id):
+        shared_fraction = _shared_values(files, columns, roles)
+        if shared_fraction >= MOST_SHARED:
+            raise _same_rows_error(files, name, shared_fraction)
+        if shared_fraction == 0 and (tags_of(name) or name == roles.id):
             return  # the names of other rows
     truth = named_truth(profiles, roles)
     if truth is not None and _have_equal_truth(files, truth, roles):
         raise _equal_truth_error(files, truth)
 
 
-def _same_rows_error(files: Sequence[TableFile], name: str, shared: float) -> DataError:
-    """Build the error of files that share the values of a column; shared: their share."""
-    message = f"{100 * shared:.3g}% of its values occur in more than one file: "
+def _same_rows_error(files: Sequence[TableFile], name: str, shared_fraction: float) -> DataError:
+    """Build the error of files that share the values of a column; shared_fraction: their share."""
+    message = f"{100 * shared_fraction:.3g}% of its values occur in more than one file: "
     message += "has each file another model of the same rows?"
     problem = Problem(message, "duplicate-id", files[1].name, None, name)
     quoted = quote_name(name)
@@ -94,23 +100,27 @@ def _joined_readings(files: Sequence[TableFile], roles: InputOptions) -> list[Of
     if roles.join is not None or roles.run is not None or roles.engine not in (None, "polars"):
         return []
     samples = [profile_sample(file, roles.null_value, roles.decimal) for file in files]
-    common = [name for name in files[0].columns if all(name in file.columns for file in files)]
-    rows_by_name = _row_columns({name: samples[0][name] for name in common}, roles)
-    keys = [[name for _ in files] for name in rows_by_name]
-    first_of_each = [next(iter(_row_columns(sample, roles)), None) for sample in samples]
-    id_columns = [name for name in first_of_each if name is not None]
+    common_columns = [
+        name for name in files[0].columns if all(name in file.columns for file in files)
+    ]
+    row_columns = _row_columns({name: samples[0][name] for name in common_columns}, roles)
+    key_columns = [[name for _ in files] for name in row_columns]
+    first_columns = [next(iter(_row_columns(sample, roles)), None) for sample in samples]
+    id_columns = [name for name in first_columns if name is not None]
     if len(id_columns) == len(files) and len({*id_columns}) > 1:
-        keys.append(id_columns)
-    for columns in keys:
+        key_columns.append(id_columns)
+    for columns in key_columns:
         name_rows = _name_rows(files, columns, roles)
         if name_rows and _shared_values(files, columns, roles) >= MOST_SHARED:
             join = "+".join(dict.fromkeys(columns))
-            words = f"each file has a model of the rows of {list_names([*dict.fromkeys(columns)])}"
-            return [OfferedReading(words, {"join": join})]
-    truth = named_truth({name: samples[0][name] for name in common}, roles)
+            meaning = (
+                f"each file has a model of the rows of {list_names([*dict.fromkeys(columns)])}"
+            )
+            return [OfferedReading(meaning, {"join": join})]
+    truth = named_truth({name: samples[0][name] for name in common_columns}, roles)
     if truth is not None and _have_equal_truth(files, truth, roles):
-        words = "each file has a model of the same rows, in one order"
-        return [OfferedReading(words, {"join": JOIN_ROWS})]
+        meaning = "each file has a model of the same rows, in one order"
+        return [OfferedReading(meaning, {"join": JOIN_ROWS})]
     return []
 
 
@@ -118,17 +128,27 @@ def _row_columns(profiles: ColumnProfiles, roles: InputOptions) -> list[str]:
     """Return the columns that may number or name the rows, those that are called so first."""
     if roles.id in profiles:
         return [str(roles.id)]
-    free = [name for name in profiles if name not in (roles.truth, roles.weight, *roles.model)]
-    id_column = find_column(free, (*ColumnNames.ID, *ColumnNames.ROW))
-    tagged = [name for name in free if tags_of(name) & {"id", "like an id", "cluster", "index"}]
-    numbered = [name for name in free if name not in tagged and _numbers_rows(profiles[name])]
-    return list(dict.fromkeys([*([id_column] if id_column else []), *tagged, *numbered]))
+    free_columns = [
+        name for name in profiles if name not in (roles.truth, roles.weight, *roles.model)
+    ]
+    id_column = find_column(free_columns, (*ColumnNames.ID, *ColumnNames.ROW))
+    tagged_columns = [
+        name for name in free_columns if tags_of(name) & {"id", "like an id", "cluster", "index"}
+    ]
+    numbering_columns = [
+        name
+        for name in free_columns
+        if name not in tagged_columns and _numbers_rows(profiles[name])
+    ]
+    return list(
+        dict.fromkeys([*([id_column] if id_column else []), *tagged_columns, *numbering_columns])
+    )
 
 
 def _numbers_rows(profile: ColumnProfile) -> bool:
     """Return whether many rows have whole numbers that are mostly different."""
-    several = len(profile.texts) * 4 > profile.rows > MOST_RUNS
-    return several and profile.is_integer
+    has_many_values = len(profile.texts) * 4 > profile.rows > MOST_RUNS
+    return has_many_values and profile.is_integer
 
 
 def _name_rows(files: Sequence[TableFile], columns: Sequence[str], roles: InputOptions) -> bool:
@@ -156,8 +176,8 @@ def _have_equal_truth(files: Sequence[TableFile], truth: str, roles: InputOption
         return False  # whose rows have no order
     if any(truth not in file.columns for file in files):
         return False  # a name that an option gives, of no column
-    scans = [scan(file, {truth: "text"}, null_values=roles.null_value) for file in files]
-    frames = [in_polars(rows).select(pl.col(truth).cast(pl.String)) for rows in scans]
+    lazy_frames = [scan(file, {truth: "text"}, null_values=roles.null_value) for file in files]
+    frames = [in_polars(rows).select(pl.col(truth).cast(pl.String)) for rows in lazy_frames]
     first_rows = [frame.head(FIRST_ROWS).collect() for frame in frames]
     if not all(rows.equals(first_rows[0]) for rows in first_rows):
         return False

@@ -39,14 +39,14 @@ def percent_columns(profiles: Mapping[str, ColumnProfile], roles: InputOptions) 
     """
     columns = _columns_of_sum_100(profiles, roles)
     for name, profile in profiles.items():
-        is_said = any(fnmatchcase(name, pattern) for pattern in roles.percents)
-        is_called_so = is_probability_name(name) and scale_of(profile) == "percent"
-        is_called_so = is_called_so and profile.all_numbers and len(profile.texts) > FINE
+        is_given = any(fnmatchcase(name, pattern) for pattern in roles.percents)
+        has_named_scale = is_probability_name(name) and scale_of(profile) == "percent"
+        is_percent = has_named_scale and profile.all_numbers and len(profile.texts) > FINE
         if name in columns or tags_of(name) & _NO_SCORES:
             continue
         if any(fnmatchcase(name, pattern) for pattern in roles.log_odds):
             continue
-        if is_said or (is_called_so and not roles.has_threshold(name)):
+        if is_given or (is_percent and not roles.has_threshold(name)):
             columns.append(name)
     return columns
 
@@ -65,8 +65,8 @@ def _columns_of_sum_100(profiles: Mapping[str, ColumnProfile], roles: InputOptio
     facts = PairFacts(profiles)
     if len(names) < 2 or len(profiles[names[0]].sample) < FEWEST_ROWS:
         return []
-    total = np.sum([facts.numbers(name) for name in names], axis=0)
-    return names if bool((np.abs(total - HUNDRED) <= ROUNDED * len(names)).all()) else []
+    row_sums = np.sum([facts.numbers(name) for name in names], axis=0)
+    return names if bool((np.abs(row_sums - HUNDRED) <= ROUNDED * len(names)).all()) else []
 
 
 def divided_profile(profile: ColumnProfile) -> ColumnProfile:

@@ -34,26 +34,33 @@ def refuse_summary_rows(
     files: Sequence[TableFile], profiles: ColumnProfiles, roles: InputOptions
 ) -> None:
     """Raise for rows that are no observations, with the condition that leaves them out."""
-    if roles.where is not None or max((p.rows for p in profiles.values()), default=0) < FEWEST_ROWS:
+    if (
+        roles.where is not None
+        or max((profile.rows for profile in profiles.values()), default=0) < FEWEST_ROWS
+    ):
         return
-    headers = {name for name, profile in profiles.items() if name and name in profile.texts}
-    if len(headers) >= max(2, MOSTLY * len(profiles)):
-        cells = {name: [name] for name in headers}
+    header_columns = {name for name, profile in profiles.items() if name and name in profile.texts}
+    if len(header_columns) >= max(2, MOSTLY * len(profiles)):
+        cells = {name: [name] for name in header_columns}
         raise _summary_error(
             files[0].name, profiles, roles, cells, "repeats the names of the columns"
         )
-    lines = {name: texts for name, p in profiles.items() if (texts := _rare(p, _LINE))}
-    if len(lines) >= max(2, MOSTLY * len(profiles)):
-        raise _summary_error(files[0].name, profiles, roles, lines, "is a line that separates rows")
-    summaries = {
+    lines_by_column = {
+        name: texts for name, profile in profiles.items() if (texts := _rare(profile, _LINE))
+    }
+    if len(lines_by_column) >= max(2, MOSTLY * len(profiles)):
+        raise _summary_error(
+            files[0].name, profiles, roles, lines_by_column, "is a line that separates rows"
+        )
+    summaries_by_column = {
         name: texts
         for name, profile in profiles.items()
         if (texts := _rare(profile, _WORDS) or _numbers_of_summary(profile))
         and _has_other_values(profile, texts)
     }
-    if summaries:
+    if summaries_by_column:
         message = "looks like a total or a mean, not an observation"
-        raise _summary_error(files[0].name, profiles, roles, summaries, message)
+        raise _summary_error(files[0].name, profiles, roles, summaries_by_column, message)
 
 
 def _rare(profile: ColumnProfile, pattern: re.Pattern[str]) -> list[str]:
@@ -61,18 +68,20 @@ def _rare(profile: ColumnProfile, pattern: re.Pattern[str]) -> list[str]:
     if profile.typed_number or (profile.mostly_numeric and profile.all_numbers):
         return []
     texts = [text for text in profile.texts if pattern.fullmatch(text)]
-    rows = sum(profile.counts.get(text, 1) for text in texts)
-    return sorted(texts) if 0 < rows <= MOST_SUMMARIES else []
+    row_count = sum(profile.counts.get(text, 1) for text in texts)
+    return sorted(texts) if 0 < row_count <= MOST_SUMMARIES else []
 
 
 def _has_other_values(profile: ColumnProfile, texts: Sequence[str]) -> bool:
     """Return whether the other values are numbers, or texts with digits, or a few classes."""
-    others = profile.texts.difference(texts)
-    if not others:
+    other_texts = profile.texts.difference(texts)
+    if not other_texts:
         return False
-    with_digits = sum(any(sign.isdigit() for sign in text) for text in others)
-    are_classes = len(others) <= MOST_SUMMARIES and profile.rows >= FEWEST_ROWS * len(others)
-    return are_classes or with_digits >= MOSTLY * len(others)
+    digit_count = sum(any(character.isdigit() for character in text) for text in other_texts)
+    are_classes = len(other_texts) <= MOST_SUMMARIES and profile.rows >= FEWEST_ROWS * len(
+        other_texts
+    )
+    return are_classes or digit_count >= MOSTLY * len(other_texts)
 
 
 def _numbers_of_summary(profile: ColumnProfile) -> list[str]:
@@ -95,14 +104,18 @@ def _is_sum_or_mean_of_codes(text: str, profile: ColumnProfile) -> bool:
         for code_text, code in profile.number_of_text.items()
         if code_text != text
     }
-    rows = sum(rows_of_code.values())
-    if profile.counts.get(text) != 1 or rows < FEWEST_ROWS or not all(map(_is_whole, rows_of_code)):
+    row_count = sum(rows_of_code.values())
+    if (
+        profile.counts.get(text) != 1
+        or row_count < FEWEST_ROWS
+        or not all(map(_is_whole, rows_of_code))
+    ):
         return False
     total = sum(code * count for code, count in rows_of_code.items())
     largest = max(MOST_SUMMARIES, *map(abs, rows_of_code))
     if number == total:
         return abs(number) > largest
-    return not _is_whole(number) and isclose(number, total / rows, rel_tol=1e-3)
+    return not _is_whole(number) and isclose(number, total / row_count, rel_tol=1e-3)
 
 
 def _is_whole(number: float) -> bool:
@@ -116,39 +129,47 @@ def _summary_error(
     cells: dict[str, list[str]],
     message: str,
 ) -> DataError:
-    """Build the error of rows that are no observations; cells: their values, by column."""
+    """Build the error of rows that are no observations; cells: their values, by column.
+
+    message: what each value does that observations do not.
+    """
     truths = [
-        name
-        for name in cells
-        if name == roles.truth or _is_truth_by_values(name, profiles, roles, cells[name])
+        column_name
+        for column_name in cells
+        if column_name == roles.truth
+        or _is_truth_by_values(column_name, profiles, roles, cells[column_name])
     ]
-    name = min(cells, key=lambda column: _place_of_column(column, profiles[column], truths))
+    column_name = min(cells, key=lambda name: _place_of_column(name, profiles[name], truths))
     problems = [
-        Problem(f"{quote_name(text)} {message}", "summary-row", file, None, name)
-        for text in cells[name]
+        Problem(f"{quote_name(text)} {message}", "summary-row", file, None, column_name)
+        for text in cells[column_name]
     ]
     hint = "remove the row"
-    if profiles[name].missing:
+    if profiles[column_name].missing:
         return DataError(problems, hint=hint)
-    column = '"{}"'.format(name.replace('"', '""'))
-    conditions = ("{} <> '{}'".format(column, text.replace("'", "''")) for text in cells[name])
+    quoted_column = '"{}"'.format(column_name.replace('"', '""'))
+    conditions = (
+        "{} <> '{}'".format(quoted_column, text.replace("'", "''")) for text in cells[column_name]
+    )
     options: dict[str, Any] = {"where": " and ".join(conditions)}
-    is_named = is_certain_truth(name) or is_likely_truth(name)
-    if (is_named or name in truths) and roles.truth is None:
-        options["truth"] = name
-    words = "" if is_named or "truth" not in options else f"{quote_name(name)} is truth, "
-    words += f"without the rows in which {quote_name(name)} is {' or '.join(cells[name])}"
+    is_named = is_certain_truth(column_name) or is_likely_truth(column_name)
+    if (is_named or column_name in truths) and roles.truth is None:
+        options["truth"] = column_name
+    meaning = "" if is_named or "truth" not in options else f"{quote_name(column_name)} is truth, "
+    meaning += (
+        f"without the rows in which {quote_name(column_name)} is {' or '.join(cells[column_name])}"
+    )
     hint += f", or leave it out with {OPTION}--where{END}"
-    return DataError(problems, hint=hint, readings=[OfferedReading(words, options)])
+    return DataError(problems, hint=hint, readings=[OfferedReading(meaning, options)])
 
 
 def _is_truth_by_values(
     name: str, profiles: ColumnProfiles, roles: InputOptions, texts: Sequence[str]
 ) -> bool:
     """Return whether a column is the likeliest truth by its values, without those of some rows."""
-    rest = replace(profiles[name], texts=profiles[name].texts.difference(texts))
-    observed = {**profiles, name: rest}
-    candidates = truth_candidates(observed, roles, PairFacts(observed))
+    observed_profile = replace(profiles[name], texts=profiles[name].texts.difference(texts))
+    observed_profiles = {**profiles, name: observed_profile}
+    candidates = truth_candidates(observed_profiles, roles, PairFacts(observed_profiles))
     return bool(candidates) and candidates[0] == TruthCandidate(name, "values")
 
 

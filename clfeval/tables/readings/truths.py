@@ -57,21 +57,27 @@ def truth_candidates(
     if roles.truth is not None:
         return [TruthCandidate(roles.truth, "given")]
     excluded = {roles.id, roles.weight, roles.cluster, *roles.by, ""}
-    free = _without_copies([name for name in profiles if name not in excluded], profiles, facts)
-    claimed = _without_copies(
+    free_columns = _without_copies(
+        [name for name in profiles if name not in excluded], profiles, facts
+    )
+    claimed_columns = _without_copies(
         [name for name in profiles if is_certain_truth(name)], profiles, facts
     )
-    certain = sorted(claimed, key=truth_rank)
-    certain = [name for name in certain if name not in excluded] or certain
-    allowed = [name for name in certain if has_classes(profiles[name], MOST_NAMED_CLASSES)]
-    if certain:
-        return [TruthCandidate(name, "certain") for name in allowed or certain[:1]]
-    likely = sorted(filter(is_likely_truth, free), key=truth_rank)
-    likely = [name for name in likely if _has_several_classes(profiles[name])]
-    if likely:
-        return [TruthCandidate(name, "likely") for name in likely]
-    unnamed = [name for name in free if name not in roles.model]
-    return [TruthCandidate(name, "values") for name in _by_values(profiles, unnamed, facts)]
+    certain_columns = sorted(claimed_columns, key=truth_rank)
+    certain_columns = [name for name in certain_columns if name not in excluded] or certain_columns
+    columns_of_classes = [
+        name for name in certain_columns if has_classes(profiles[name], MOST_NAMED_CLASSES)
+    ]
+    if certain_columns:
+        return [
+            TruthCandidate(name, "certain") for name in columns_of_classes or certain_columns[:1]
+        ]
+    likely_columns = sorted(filter(is_likely_truth, free_columns), key=truth_rank)
+    likely_columns = [name for name in likely_columns if _has_several_classes(profiles[name])]
+    if likely_columns:
+        return [TruthCandidate(name, "likely") for name in likely_columns]
+    unnamed_columns = [name for name in free_columns if name not in roles.model]
+    return [TruthCandidate(name, "values") for name in _by_values(profiles, unnamed_columns, facts)]
 
 
 def _without_copies(
@@ -94,8 +100,8 @@ def named_truth(profiles: Mapping[str, ColumnProfile], roles: InputOptions) -> s
 
 def has_classes(profile: ColumnProfile, most: int) -> bool:
     """Return whether the values of a column may be classes: texts or whole numbers, not many."""
-    different = profile.distinct and profile.rows > 2
-    return 0 < len(profile.texts) <= most and profile.classes and not different
+    is_all_distinct = profile.distinct and profile.rows > 2
+    return 0 < len(profile.texts) <= most and profile.classes and not is_all_distinct
 
 
 def _has_several_classes(profile: ColumnProfile) -> bool:
@@ -103,31 +109,32 @@ def _has_several_classes(profile: ColumnProfile) -> bool:
 
 
 def _by_values(
-    profiles: Mapping[str, ColumnProfile], free: Collection[str], facts: PairFacts
+    profiles: Mapping[str, ColumnProfile], free_columns: Collection[str], facts: PairFacts
 ) -> list[str]:
     """Return the columns that may be truth by their values, those of 0 and 1 first."""
-    possible = [name for name in free if _has_several_classes(profiles[name])]
-    possible = [name for name in possible if not _is_like_numbers(profiles[name])]
-    tags = {name: tags_of(name) for name in possible}
-    possible = [name for name in possible if not tags[name] & _NO_TRUTH]
-    plain = [name for name in possible if not tags[name] & _SELDOM_TRUTH]
-    possible = plain or possible
-    cuts = {name for name in possible if _is_cut(name, profiles, facts)}
+    columns = [name for name in free_columns if _has_several_classes(profiles[name])]
+    columns = [name for name in columns if not _is_like_numbers(profiles[name])]
+    tags = {name: tags_of(name) for name in columns}
+    columns = [name for name in columns if not tags[name] & _NO_TRUTH]
+    likely_columns = [name for name in columns if not tags[name] & _SELDOM_TRUTH]
+    columns = likely_columns or columns
+    cut_columns = {name for name in columns if _is_cut(name, profiles, facts)}
     # a model may be without errors: what one threshold on its scores gives may still be truth
-    return sorted(possible, key=lambda name: (name in cuts, _preference(profiles[name])))
+    return sorted(columns, key=lambda name: (name in cut_columns, _preference(profiles[name])))
 
 
 def _preference(profile: ColumnProfile) -> tuple[int, int]:
     """Return the place of a possible truth: 0 and 1 first, then other two values, then more."""
-    bits = any(profile.texts == {*pair} for pair in PAIRS)
-    return (0 if bits else 1 if len(profile.texts) == 2 else 2, 0)
+    has_bits = any(profile.texts == {*pair} for pair in PAIRS)
+    rank_of_others = 1 if len(profile.texts) == 2 else 2
+    return (0 if has_bits else rank_of_others, 0)
 
 
 def _is_like_numbers(profile: ColumnProfile) -> bool:
     """Return whether most texts are numbers in another writing: 7/10, 3-5, 10:30."""
     texts = [text for text in profile.texts if not is_score(text)]
-    number_like = sum(bool(_NUMBER_LIKE.fullmatch(text)) for text in texts)
-    return 2 * number_like > len(profile.texts)
+    number_count = sum(bool(_NUMBER_LIKE.fullmatch(text)) for text in texts)
+    return 2 * number_count > len(profile.texts)
 
 
 def _is_cut(name: str, profiles: Mapping[str, ColumnProfile], facts: PairFacts) -> bool:
@@ -135,10 +142,11 @@ def _is_cut(name: str, profiles: Mapping[str, ColumnProfile], facts: PairFacts) 
     profile = profiles[name]
     if len(profile.texts) != 2:
         return False
-    scores = [
+    score_columns = [
         score
-        for score, column in profiles.items()
-        if score != name and column.mostly_numeric and len(column.texts) > 2
-        if not (column.distinct and column.is_integer)  # rows sorted by class and numbered
+        for score, score_profile in profiles.items()
+        if score != name and score_profile.mostly_numeric and len(score_profile.texts) > 2
+        # unless rows are sorted by class and numbered
+        if not (score_profile.distinct and score_profile.is_integer)
     ]
-    return any(facts.upper_label(name, score) is not None for score in scores[:MOST_CLASSES])
+    return any(facts.upper_label(name, score) is not None for score in score_columns[:MOST_CLASSES])

@@ -29,13 +29,13 @@ def with_weight_kind(reading: Reading, facts: PairFacts, options: InputOptions) 
     if kinds == ["sampling"]:
         return [replace(reading, roles=replace(reading.roles, sampling_weights=True))]
     example = f"{max(facts.profiles[name].numbers):g}"
-    quoted = quote_name(name)
-    words = {
-        "counts": f"{quoted} counts equal rows: {example} are {example} rows",
-        "sampling": f"{quoted} has sampling weights: a row with {example} is one row",
+    quoted_name = quote_name(name)
+    meanings = {
+        "counts": f"{quoted_name} counts equal rows: {example} are {example} rows",
+        "sampling": f"{quoted_name} has sampling weights: a row with {example} is one row",
     }
     question = Question("which-role", "does it count equal rows, or weight sampled ones?", name)
-    plain_words = [text for text in reading.words if not text.startswith(f"{quoted} ")]
+    other_words = [text for text in reading.words if not text.startswith(f"{quoted_name} ")]
     return [
         replace(
             reading,
@@ -43,7 +43,7 @@ def with_weight_kind(reading: Reading, facts: PairFacts, options: InputOptions) 
                 reading.roles, sampling_weights=kind == "sampling", repeats=kind == "counts"
             ),
             options={**reading.options, "weight": f"{name}:{kind}"},
-            words=[*plain_words, words[kind]],
+            words=[*other_words, meanings[kind]],
             questions=[*reading.questions, question],
         )
         for kind in kinds
@@ -71,17 +71,19 @@ def _kinds(reading: Reading, facts: PairFacts, options: InputOptions) -> list[We
 def _is_constant_per_class(weight: str, truth: str, facts: PairFacts) -> bool:
     """Return whether all rows of a class have one weight, and the classes different ones."""
     cells = zip(facts.profiles[truth].sample, facts.profiles[weight].sample, strict=True)
-    pairs = {(label, number) for label, number in cells if label and number}
+    pairs = {(label, weight_text) for label, weight_text in cells if label and weight_text}
     labels = {label for label, _ in pairs}
-    return len(pairs) == len(labels) > 1 and len({number for _, number in pairs}) > 1
+    return len(pairs) == len(labels) > 1 and len({weight_text for _, weight_text in pairs}) > 1
 
 
 def _are_merged_rows(weight: str, facts: PairFacts) -> bool:
     """Return whether equal rows were merged: all rows differ, but many have the same score."""
-    others = [name for name in facts.profiles if name != weight]
-    if not facts.are_unique(others) or any(facts.profiles[name].distinct for name in others):
+    other_columns = [name for name in facts.profiles if name != weight]
+    if not facts.are_unique(other_columns) or any(
+        facts.profiles[name].distinct for name in other_columns
+    ):
         return False
-    return not any(_is_fine(facts.profiles[name]) for name in others)
+    return not any(_is_fine(facts.profiles[name]) for name in other_columns)
 
 
 def _is_fine(profile: ColumnProfile) -> bool:

@@ -91,25 +91,23 @@ def _readings_of_truth(
     classes = frozenset(known_labels(profiles[truth].texts, roles))
     sets = probability_models(free, classes, roles, facts)
     in_sets = {column for model in sets for column in model.columns}
-    rest = [name for name in free if name not in in_sets]
-    view = TruthView.from_profiles(truth, profiles, rest, roles, facts, sets=sets)
+    other_columns = [name for name in free if name not in in_sets]
+    view = TruthView.from_profiles(truth, profiles, other_columns, roles, facts, sets=sets)
     if roles.model:
-        candidates_of_models = [_named_reading(file, view, sets, profiles, candidate)]
+        possible_readings = [_named_reading(file, view, sets, profiles, candidate)]
     else:
-        candidates_of_models = [
+        possible_readings = [
             _reading(view, sets, profiles, candidate, assignment)
             for assignment in islice(_assignments(view), MOST_READINGS)
         ]
     if roles.confidences:
         try:
-            candidates_of_models = [
-                with_confidence(reading, view) for reading in candidates_of_models
-            ]
+            possible_readings = [with_confidence(reading, view) for reading in possible_readings]
         except UsageError:
             if candidate.claim != "values":
                 raise
             return []  # another column is truth
-    readings = [reading for reading in candidates_of_models if reading.columns.models]
+    readings = [reading for reading in possible_readings if reading.columns.models]
     if not readings and candidate.claim != "values":
         readings = _refused_by_name(view, candidate)
     return [
@@ -124,80 +122,85 @@ def _readings_by_positive(
 ) -> list[Reading]:
     """Return a reading with each possible positive class."""
     counts = profiles[reading.columns.truth].counts
-    labels = [model.columns[0] for model in reading.columns.models if model.kind == "label"]
-    predicted = {text for name in labels for text in profiles[name].texts}
+    label_columns = [model.columns[0] for model in reading.columns.models if model.kind == "label"]
+    predicted_labels = {text for name in label_columns for text in profiles[name].texts}
     resolved = _with_upper_label(reading, counts, facts)
     return [
         answered
         for weighted in with_weight_kind(resolved, facts, roles)
-        for answered in with_positive(weighted, counts, roles, predicted=predicted)
+        for answered in with_positive(weighted, counts, roles, predicted=predicted_labels)
     ]
 
 
 def _assignments(view: TruthView) -> Iterator[Assignment]:
     """Yield the possible roles of all columns together."""
-    fixed: dict[str, Role] = {}
-    groups: dict[object, list[CandidateColumn]] = {}
-    possible: dict[str, tuple[Role, ...]] = {}
-    refused: list[CandidateColumn] = []
+    fixed_roles: dict[str, Role] = {}
+    column_groups: dict[object, list[CandidateColumn]] = {}
+    roles_of: dict[str, tuple[Role, ...]] = {}
+    refused_columns: list[CandidateColumn] = []
     for column in view.free:
         roles = possible_roles(column, view)
-        possible[column.name] = roles
+        roles_of[column.name] = roles
         if not roles:  # predictions that are not classes of truth
-            fixed[column.name] = "unused"
-            refused.append(column)
+            fixed_roles[column.name] = "unused"
+            refused_columns.append(column)
         elif len(roles) == 1:
-            fixed[column.name] = roles[0]
+            fixed_roles[column.name] = roles[0]
         else:
-            groups.setdefault((roles, column.kind, column.predicts), []).append(column)
-    label_pairs = _labels_apart(view, possible)
-    off_scores = _labels_off_scores(view, possible)
+            column_groups.setdefault((roles, column.kind, column.predicts), []).append(column)
+    label_pairs = _labels_apart(view, roles_of)
+    unmatched_labels = _labels_off_scores(view, roles_of)
     for pair in label_pairs:
         for name in pair:
-            fixed.pop(name, None)
-        groups = {
+            fixed_roles.pop(name, None)
+        column_groups = {
             key: [column for column in group if column.name not in pair]
-            for key, group in groups.items()
+            for key, group in column_groups.items()
         }
-    off_sets = _labels_off_sets(view, possible)
-    for column in off_sets:
-        fixed.pop(column.name, None)
-        groups[column.name] = [column]
-        possible[column.name] = ("unused", "model")
+    unmatched_columns = _labels_off_sets(view, roles_of)
+    for column in unmatched_columns:
+        fixed_roles.pop(column.name, None)
+        column_groups[column.name] = [column]
+        roles_of[column.name] = ("unused", "model")
     decisions = [
-        _decision_of_group(group, possible[group[0].name]) for group in groups.values() if group
+        _decision_of_group(group, roles_of[group[0].name])
+        for group in column_groups.values()
+        if group
     ]
     decisions += [_decision_of_pair(view, *pair) for pair in label_pairs]
-    decisions += _decisions_on_complements(view, fixed)
-    asked_columns = _names_in([choice for choice in decisions if len(choice.assignments()) > 1])
-    asked_columns |= {column.name for column in refused}
-    labels_apart = frozenset({*off_scores, *(column.name for column in off_sets)})
-    for role_of in _combinations(fixed, decisions):
-        if list(role_of.values()).count("weight") > 1 or list(role_of.values()).count("run") > 1:
+    decisions += _decisions_on_complements(view, fixed_roles)
+    asked_columns = _names_in(
+        [decision for decision in decisions if len(decision.assignments()) > 1]
+    )
+    asked_columns |= {column.name for column in refused_columns}
+    labels_apart = frozenset({*unmatched_labels, *(column.name for column in unmatched_columns)})
+    for role_of in _combinations(fixed_roles, decisions):
+        roles_in_use = list(role_of.values())
+        if roles_in_use.count("weight") > 1 or roles_in_use.count("run") > 1:
             continue
         yield Assignment(role_of, asked_columns, labels_apart)
 
 
 def _decision_of_group(columns: Sequence[CandidateColumn], roles: tuple[Role, ...]) -> Decision:
     """Return the decision on columns of one kind: one of them has a role that there is once."""
-    single = [role for role in roles if role in ("weight", "run")]
-    if not single or len(columns) == 1:
+    single_roles = [role for role in roles if role in ("weight", "run")]
+    if not single_roles or len(columns) == 1:
         return Decision(tuple(columns), roles)
-    rest: list[Role] = [role for role in roles if role not in single]
+    other_roles: list[Role] = [role for role in roles if role not in single_roles]
     choices: list[Mapping[str, Role]] = []
-    for others_role in rest:
-        others: dict[str, Role] = {column.name: others_role for column in columns}
-        choices += [{**others, column.name: role} for column in columns for role in single]
-        choices.append(others)
+    for other_role in other_roles:
+        role_of: dict[str, Role] = {column.name: other_role for column in columns}
+        choices += [{**role_of, column.name: role} for column in columns for role in single_roles]
+        choices.append(role_of)
     return Decision(tuple(columns), roles, tuple(choices))
 
 
 def _combinations(
-    fixed: Mapping[str, Role], decisions: Sequence[Decision]
+    fixed_roles: Mapping[str, Role], decisions: Sequence[Decision]
 ) -> Iterator[dict[str, Role]]:
     """Yield the role of every column, for each combination of the choices of decisions."""
     for choices in product(*(decision.assignments() for decision in decisions)):
-        yield {**fixed, **{name: role for choice in choices for name, role in choice.items()}}
+        yield {**fixed_roles, **{name: role for choice in choices for name, role in choice.items()}}
 
 
 def _names_in(decisions: Sequence[Decision]) -> frozenset[str]:
@@ -210,23 +213,23 @@ def side_readings(reading: Reading, view: TruthView, columns: Collection[str]) -
 
     These may be weights, runs or clusters; else they are not used.
     """
-    fixed: dict[str, Role] = {}
+    fixed_roles: dict[str, Role] = {}
     decisions = []
     for column in view.free:
-        possible = [
+        side_roles = [
             role for role in possible_roles(column, view) if role in ("weight", "run", "cluster")
         ]
-        if column.name not in columns or not possible:
+        if column.name not in columns or not side_roles:
             continue
         if possible_roles(column, view) == ("weight",):
-            fixed[column.name] = "weight"
+            fixed_roles[column.name] = "weight"
         else:
-            decisions.append(Decision((column,), (*possible, "unused")))
-    side = []
-    by_name = {column.name: column for column in view.free}
-    for roles_of in _combinations(fixed, decisions):
+            decisions.append(Decision((column,), (*side_roles, "unused")))
+    readings = []
+    column_of = {column.name: column for column in view.free}
+    for roles_of in _combinations(fixed_roles, decisions):
         assignment = Assignment(roles_of, _names_in(decisions))
-        options, words, questions = answers(by_name, assignment, ())
+        options, words, questions = answers(column_of, assignment, ())
         roles = replace(
             reading.roles,
             weight=reading.roles.weight or _first(roles_of, "weight"),
@@ -234,11 +237,13 @@ def side_readings(reading: Reading, view: TruthView, columns: Collection[str]) -
         )
         if (run := _first(roles_of, "run")) is not None:
             roles = roles.with_runs(run, files=False)
-        used = {name for name, role in roles_of.items() if role != "unused"}
+        used_columns = {name for name, role in roles_of.items() if role != "unused"}
         unused = {
-            name: reason for name, reason in reading.columns.unused.items() if name not in used
+            name: reason
+            for name, reason in reading.columns.unused.items()
+            if name not in used_columns
         }
-        side.append(
+        readings.append(
             replace(
                 reading,
                 roles=roles,
@@ -248,33 +253,33 @@ def side_readings(reading: Reading, view: TruthView, columns: Collection[str]) -
                 questions=[*reading.questions, *questions],
             )
         )
-    return side
+    return readings
 
 
 def _labels_apart(
-    view: TruthView, possible: Mapping[str, tuple[Role, ...]]
+    view: TruthView, roles_of: Mapping[str, tuple[Role, ...]]
 ) -> list[tuple[str, str]]:
     """Return pairs of labels and scores that are one model by their names, but by no threshold."""
     pairs = []
-    by_name = {column.name: column for column in view.free}
-    for labels, scores in _pairs_of_one_name(view, possible):
+    column_of = {column.name: column for column in view.free}
+    for labels, scores in _pairs_of_one_name(view, roles_of):
         if (
-            "model" not in (*possible[labels], *possible[scores])
-            or "confidence" in possible[scores]
+            "model" not in (*roles_of[labels], *roles_of[scores])
+            or "confidence" in roles_of[scores]
         ):
             continue
-        if len(by_name[labels].profile.texts) != 2 or view.roles.has_threshold(scores):
+        if len(column_of[labels].profile.texts) != 2 or view.roles.has_threshold(scores):
             continue
         if view.facts.upper_label(labels, scores) is None:
             pairs.append((labels, scores))
     return pairs
 
 
-def _labels_off_scores(view: TruthView, possible: Mapping[str, tuple[Role, ...]]) -> list[str]:
+def _labels_off_scores(view: TruthView, roles_of: Mapping[str, tuple[Role, ...]]) -> list[str]:
     """Return the labels that are called like scores which no threshold divides as they do."""
     return [
         labels
-        for labels, scores in _pairs_of_one_name(view, possible)
+        for labels, scores in _pairs_of_one_name(view, roles_of)
         if not view.roles.has_threshold(scores)
         and len(view.facts.profiles[labels].texts) == 2
         and view.facts.upper_label(labels, scores) is None
@@ -282,24 +287,24 @@ def _labels_off_scores(view: TruthView, possible: Mapping[str, tuple[Role, ...]]
 
 
 def _labels_off_sets(
-    view: TruthView, possible: Mapping[str, tuple[Role, ...]]
+    view: TruthView, roles_of: Mapping[str, tuple[Role, ...]]
 ) -> list[CandidateColumn]:
     """Return the labels that by their name are those of probabilities, but not the most probable.
 
     They may be those of a threshold on two probabilities, which is_paired says.
     """
-    by_name = {column.name: column for column in view.free}
-    deviating = []
-    for labels, scores in _pairs_of_one_name(view, possible, "classes"):
-        model = next(group for group in view.sets if group.name == scores)
-        texts = by_name[labels].profile.texts
+    column_of = {column.name: column for column in view.free}
+    label_columns = []
+    for labels, scores in _pairs_of_one_name(view, roles_of, "classes"):
+        model = next(model_set for model_set in view.sets if model_set.name == scores)
+        texts = column_of[labels].profile.texts
         if texts and not view.facts.are_largest(labels, model.columns, model.classes):
-            deviating.append(by_name[labels])
-    return deviating
+            label_columns.append(column_of[labels])
+    return label_columns
 
 
 def _pairs_of_one_name(
-    view: TruthView, possible: Mapping[str, tuple[Role, ...]], kind: str = "score"
+    view: TruthView, roles_of: Mapping[str, tuple[Role, ...]], kind: str = "score"
 ) -> list[tuple[str, str]]:
     """Return the names of labels and of scores (or classes) that are called after one model."""
     if view.roles.kind:
@@ -307,7 +312,7 @@ def _pairs_of_one_name(
     models = [
         ModelColumns(column.name, "score" if column.kind == "number" else "label", (column.name,))
         for column in view.free
-        if column.kind in ("label", "number") and {"model", "confidence"} & {*possible[column.name]}
+        if column.kind in ("label", "number") and {"model", "confidence"} & {*roles_of[column.name]}
     ]
     pairs = pairs_of_one_name([*view.sets, *models], view.roles)
     return [(labels.name, scores.name) for _, labels, scores in pairs if scores.kind == kind]
@@ -324,24 +329,24 @@ def _decision_of_pair(view: TruthView, labels: str, scores: str) -> Decision:
     return Decision(columns, ("model", "unused"), tuple(choices))
 
 
-def _decisions_on_complements(view: TruthView, fixed: dict[str, Role]) -> list[Decision]:
-    """Return decisions on neighbours that sum to 1: both classes of a model; by name if it says."""
+def _decisions_on_complements(view: TruthView, role_of: dict[str, Role]) -> list[Decision]:
+    """Return decisions on neighbours that sum to 1: both classes of a model, if no name says so."""
     scores = [
         column
         for column in view.free
-        if fixed.get(column.name) == "model" and column.kind == "number" and not view.roles.kind
+        if role_of.get(column.name) == "model" and column.kind == "number" and not view.roles.kind
     ]
     decisions = []
     for first, second in pairwise(scores):
-        if fixed.get(first.name) != "model" or fixed.get(second.name) != "model":
+        if role_of.get(first.name) != "model" or role_of.get(second.name) != "model":
             continue
         if not view.facts.are_complements(first.name, second.name):
             continue
-        spare = spare_complement(first.name, second.name)
-        if spare is not None:
-            fixed[spare] = "unused"
+        spare_name = spare_complement(first.name, second.name)
+        if spare_name is not None:
+            role_of[spare_name] = "unused"
             continue
-        del fixed[first.name], fixed[second.name]
+        del role_of[first.name], role_of[second.name]
         choices: list[Mapping[str, Role]] = [
             {first.name: "unused", second.name: "model"},
             {first.name: "model", second.name: "unused"},
@@ -405,17 +410,19 @@ def _models(
     view: TruthView, sets: Sequence[ModelColumns], profiles: ColumnProfiles, assignment: Assignment
 ) -> list[ModelColumns]:
     """Return the models of an assignment, in the order of the columns of the table."""
-    kinds = {column.name: column for column in view.free}
-    first_of = {model.columns[0]: model for model in sets}
+    column_of = {column.name: column for column in view.free}
+    model_of_first = {model.columns[0]: model for model in sets}
     labels_of = _labels_of_scores(view, assignment)
     models: list[ModelColumns] = []
     # labels and scores of one name are merged below, under that name
     scores_by_labels = dict(_pairs_of_one_name(view, _any_role(view)))
     scores_by_labels |= dict(_pairs_of_one_name(view, _any_role(view), "classes"))
-    merged = {
+    merged_labels = {
         labels for labels, scores in scores_by_labels.items() if labels_of.get(scores) == labels
     }
-    labels_of = {scores: labels for scores, labels in labels_of.items() if labels not in merged}
+    labels_of = {
+        scores: labels for scores, labels in labels_of.items() if labels not in merged_labels
+    }
     for name in profiles:
         set_columns = [model for model in sets if name in model.columns]
         if set_columns and set_columns[0] not in [
@@ -423,12 +430,12 @@ def _models(
         ]:
             model = set_columns[0]
             models.append(replace(model, label_column=labels_of.get(model.name)))
-        elif name in kinds and (assignment.roles.get(name) == "model" or name in merged):
+        elif name in column_of and (assignment.roles.get(name) == "model" or name in merged_labels):
             kind = view.roles.kind_of_models or (
-                "score" if kinds[name].kind == "number" else "label"
+                "score" if column_of[name].kind == "number" else "label"
             )
             models.append(ModelColumns(name, kind, (name,), label_column=labels_of.get(name)))
-    assert len(first_of) == len(sets)
+    assert len(model_of_first) == len(sets)
     if view.roles.kind:
         return models
     return merge_labels_with_scores(models, view.roles, separate=assignment.separate)
@@ -461,29 +468,30 @@ def _named_reading(
 ) -> Reading:
     """Return the reading with the models that --model names, exactly or by glob, in that order."""
     pairs = _pairs_by_name(view.roles.model, profiles)
-    everything: dict[str, Role] = {
+    role_of: dict[str, Role] = {
         column.name: "model"
         for column in view.free
         if column.name in view.roles.model or possible_roles(column, view) != ("id",)
     }
-    plain = Assignment(everything)
-    models = _models(replace(view, roles=replace(view.roles, model=())), sets, profiles, plain)
-    alone = _models(view, sets, profiles, plain)
-    models_by_name = {model.name: model for model in (*models, *alone)}
+    assignment = Assignment(role_of)
+    view_of_all = replace(view, roles=replace(view.roles, model=()))
+    all_models = _models(view_of_all, sets, profiles, assignment)
+    named_models = _models(view, sets, profiles, assignment)
+    models_by_name = {model.name: model for model in (*all_models, *named_models)}
     models_by_name |= _paired_models(pairs, view)
     names = match_names(file, list(models_by_name), view.roles.model)
     selected = tuple(models_by_name[name] for name in names)
-    used = {name for model in selected for name in (*model.columns, model.label_column)}
+    used_columns = {name for model in selected for name in (*model.columns, model.label_column)}
     ids = [
         column.name
         for column in view.free
-        if possible_roles(column, view) == ("id",) and column.name not in used
+        if possible_roles(column, view) == ("id",) and column.name not in used_columns
     ]
     row_id = view.roles.id or find_column(ids, ColumnNames.ID) or next(iter(ids), None)
     unused = {
         column.name: f"{OPTION}--model{END} does not name it"
         for column in view.free
-        if column.name not in used and column.name != row_id
+        if column.name not in used_columns and column.name != row_id
     }
     table_columns = Columns(candidate.name, row_id, selected, unused=unused)
     return Reading(candidate.claim, table_columns, view.roles)
@@ -495,10 +503,10 @@ def _pairs_by_name(patterns: Sequence[str], profiles: ColumnProfiles) -> dict[st
     for pattern in patterns:
         if pattern in profiles:
             continue
-        for place in (i for i, sign in enumerate(pattern) if sign == "+"):
-            first, second = pattern[:place], pattern[place + 1 :]
-            if first in profiles and second in profiles:
-                pairs[pattern] = first, second
+        for plus_index in (i for i, character in enumerate(pattern) if character == "+"):
+            first_column, second_column = pattern[:plus_index], pattern[plus_index + 1 :]
+            if first_column in profiles and second_column in profiles:
+                pairs[pattern] = first_column, second_column
     return pairs
 
 
@@ -523,20 +531,20 @@ def _refused_by_name(view: TruthView, candidate: TruthCandidate) -> list[Reading
     without_role = without_role or [
         column for column in view.free if column.predicts and column.kind != "empty"
     ]
-    others = [
+    other_columns = [
         column
         for column in view.free
         if column.kind != "empty" and possible_roles(column, view) not in (("id",), ("weight",))
     ]
-    suspects = without_role or [
+    suspect_columns = without_role or [
         column
-        for column in others
+        for column in other_columns
         if not column.profile.distinct or column.profile.rows <= MOST_CLASSES
     ]
-    suspects = suspects or [column for column in view.free if column.kind == "empty"]
+    suspect_columns = suspect_columns or [column for column in view.free if column.kind == "empty"]
     models = tuple(
         ModelColumns(column.name, view.roles.kind_of_models or "label", (column.name,))
-        for column in suspects
+        for column in suspect_columns
     )
     if not models:
         return []
@@ -550,13 +558,13 @@ def _with_upper_label(reading: Reading, counts: Mapping[str, int], facts: PairFa
     roles = reading.roles
     if roles.positive is not None or default_positive(counts) is not None or len(counts) != 2:
         return reading
-    uppers = {
+    top_labels = {
         facts.upper_label(model.label_column, model.columns[0])
         for model in reading.columns.models
         if model.label_column is not None and model.kind == "score" and not model.confidence
     }
-    uppers |= {model.classes[0] for model in reading.columns.models if len(model.classes) == 1}
-    upper_classes = uppers & {*counts}
+    top_labels |= {model.classes[0] for model in reading.columns.models if len(model.classes) == 1}
+    upper_classes = top_labels & {*counts}
     if len(upper_classes) != 1:
         return reading
     return replace(reading, roles=replace(roles, positive=upper_classes.pop()))
