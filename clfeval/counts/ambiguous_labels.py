@@ -73,9 +73,9 @@ def _missing_words_error(file: str, truth: str, words: Mapping[str, int]) -> Dat
     )
 
 
-def _refuse_joined_classes(classes: Mapping[str, int], roles: InputOptions) -> None:
+def _refuse_joined_classes(classes: Mapping[str, int], input_options: InputOptions) -> None:
     """Raise for `--classes a,b,c` if it is not a class, but several of its parts are."""
-    for label in roles.classes:
+    for label in input_options.classes:
         parts = [part.strip() for part in label.split(",")]
         if label not in classes and len({*parts} & {*classes}) > 1:
             hint = "name each one: " + " ".join(format_option("--classes", part) for part in parts)
@@ -90,7 +90,7 @@ def refuse_similar_labels(
     file: str,
     truth: str,
     classes: Mapping[str, int],
-    roles: InputOptions,
+    input_options: InputOptions,
     models: Iterable[ModelColumns] = (),
     others: Mapping[str, Collection[str]] | None = None,
     predicted: Collection[str] = (),
@@ -100,8 +100,10 @@ def refuse_similar_labels(
     Not if all are declared. classes: rows of each label of truth; others: further labels by column.
     predicted: labels that some model predicts.
     """
-    _refuse_joined_classes(classes, roles)
-    declared_labels = {*roles.classes, roles.positive}.union(*(model.classes for model in models))
+    _refuse_joined_classes(classes, input_options)
+    declared_labels = {*input_options.classes, input_options.positive}.union(
+        *(model.classes for model in models)
+    )
     refuse_missing_words(file, truth, classes, declared_labels, {*predicted})
 
     def twins(labels: Iterable[str]) -> list[list[str]]:
@@ -109,7 +111,7 @@ def refuse_similar_labels(
         spellings_of: dict[str, list[str]] = {}
         for label in (label for label in labels if not is_mark(label)):
             spellings_of.setdefault(label.strip().lower(), []).append(label)
-        declared = {*roles.classes}
+        declared = {*input_options.classes}
         return [
             spellings
             for spellings in spellings_of.values()

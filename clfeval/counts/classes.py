@@ -208,11 +208,11 @@ def label_patterns(
 def class_order(check: PatternCheck, settings: CountSettings) -> tuple[str, ...]:
     """Return the classes of truth, --classes and columns, in declared, then natural order."""
     models = settings.columns.models
-    roles = settings.roles
-    class_names = {*check.classes, *roles.classes, settings.positive}
+    input_options = settings.roles
+    class_names = {*check.classes, *input_options.classes, settings.positive}
     class_names |= {label for model in models if model.kind == "classes" for label in model.classes}
     # as 1 next to 0, if predicted
-    likely_classes = known_labels(check.classes, roles) - class_names
+    likely_classes = known_labels(check.classes, input_options) - class_names
     if likely_classes:
         predicted_texts = distinct_texts(
             label
@@ -223,7 +223,7 @@ def class_order(check: PatternCheck, settings: CountSettings) -> tuple[str, ...]
         class_names |= likely_classes & predicted_texts
     if len(class_names) < 2:
         class_names.add(f"not {settings.positive}")
-    declared_classes = tuple(dict.fromkeys(roles.classes))
+    declared_classes = tuple(dict.fromkeys(input_options.classes))
     return (
         *declared_classes,
         *sorted(class_names.difference(declared_classes), key=natural_sort_key),

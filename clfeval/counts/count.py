@@ -98,13 +98,13 @@ def count_predictions(
         raise convert_read_error(opened_table.files, error) from error
 
 
-def _refuse_options_needing_rows(roles: InputOptions, top: str | None) -> None:
+def _refuse_options_needing_rows(input_options: InputOptions, top: str | None) -> None:
     """Raise for the first option given that needs rows, where these stay in the engine."""
     options_needing_rows = {
         "--top": top,
-        "--cluster": roles.cluster,
-        "--run": roles.run,
-        "--sampling-weights": roles.sampling_weights,
+        "--cluster": input_options.cluster,
+        "--run": input_options.run,
+        "--sampling-weights": input_options.sampling_weights,
     }
     for flag, value in options_needing_rows.items():
         if value:
@@ -118,15 +118,15 @@ def recount_at_thresholds(
     predictions: PredictionCounts, thresholds: Mapping[str, float]
 ) -> PredictionCounts:
     """Count the rows again with other thresholds of some models; the options as given stay."""
-    settings, roles = predictions.evaluated.settled, predictions.roles
-    all_thresholds: dict[str | None, float] = {**roles.threshold}
+    settings, input_options = predictions.evaluated.settled, predictions.roles
+    all_thresholds: dict[str | None, float] = {**input_options.threshold}
     all_thresholds.update(thresholds)
     settings = replace(
         settings,
         thresholds={**settings.thresholds, **thresholds},
-        roles=replace(roles, threshold=all_thresholds),
+        roles=replace(input_options, threshold=all_thresholds),
     )
-    return replace(_count_patterns(settings, any_range=True), roles=roles)
+    return replace(_count_patterns(settings, any_range=True), roles=input_options)
 
 
 def refuse_multilabel(counts: PredictionCounts) -> None:

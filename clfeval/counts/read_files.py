@@ -222,7 +222,7 @@ def _count_fields(
     descriptions: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Return the fields of `PredictionCounts` that follow from descriptions."""
-    roles, columns = opened_table.roles, opened_table.columns
+    input_options, columns = opened_table.roles, opened_table.columns
     tasks = start_fingerprints(opened_table.files)
     files = tuple(
         input_file(file, task, file_description["rows"], file_description["dropped"])
@@ -240,7 +240,7 @@ def _count_fields(
         columns,
         description["positive"],
         thresholds,
-        roles,
+        input_options,
         opened_table.layout,
         opened_table.files,
         tasks,
@@ -257,7 +257,7 @@ def _count_fields(
         "thresholds": description["thresholds"],
         "ties": {},
         "blank_rows": 0,
-        "roles": roles,
+        "roles": input_options,
         "evaluated": StoredRows(
             settings,
             mode="plain",

@@ -116,21 +116,25 @@ class Sample:
 
     @classmethod
     def from_confusions(
-        cls, slices: ConfusionSlices, files: Sequence[InputFile], roles: InputOptions, **fields: Any
+        cls,
+        slices: ConfusionSlices,
+        files: Sequence[InputFile],
+        input_options: InputOptions,
+        **fields: Any,
     ) -> Sample:
         """Build from counts of the whole table (None) and of slices, without predictions."""
         positive, negative = "positive", "negative"
-        if roles.positive is not None:
-            positive, negative = roles.positive, f"not {roles.positive}"
-        return cls(slices, tuple(files), positive, (negative,), roles, **fields)
+        if input_options.positive is not None:
+            positive, negative = input_options.positive, f"not {input_options.positive}"
+        return cls(slices, tuple(files), positive, (negative,), input_options, **fields)
 
 
 def read_sample(opened_table: Predictions) -> Sample:
     """Count predictions, or read a counts table."""
     if opened_table.layout.expand is None:
         return Sample.from_predictions(count_predictions(opened_table))
-    roles = opened_table.roles
-    _refuse_needing_predictions(roles)
+    input_options = opened_table.roles
+    _refuse_needing_predictions(input_options)
     by = opened_table.columns.by
     count_columns = [find_column(opened_table.profiles, (name,)) for name in ColumnNames.COUNT]
     if by and None in count_columns:
@@ -146,7 +150,7 @@ def read_sample(opened_table: Predictions) -> Sample:
         raise bad_option(message)
     tasks = start_fingerprints(opened_table.files)
     rows_of_files = read_confusion_files(
-        opened_table.files, opened_table.columns.naming, by, roles.model
+        opened_table.files, opened_table.columns.naming, by, input_options.model
     )
     files = [
         input_file(file, task, _total_rows(file_rows))
@@ -158,24 +162,24 @@ def read_sample(opened_table: Predictions) -> Sample:
     slice_values = {name: [row.keys[i] for row in rows] for i, name in enumerate(by)}
     for label, row_indices in slice_rows(opened_table.columns.facets, slice_values).items():
         counts = ConfusionCounts.from_rows([rows[i] for i in row_indices.tolist()])
-        if roles.run is None:
+        if input_options.run is None:
             slices[label] = counts
         else:
             runs[label.removeprefix(slice_label(by, ("",)))] = counts
     return Sample.from_confusions(
         slices,
         files,
-        roles,
+        input_options,
         name=opened_table.files[0].name,
         runs=runs,
         facets=opened_table.columns.facets,
     )
 
 
-def _refuse_needing_predictions(roles: InputOptions) -> None:
+def _refuse_needing_predictions(input_options: InputOptions) -> None:
     """Raise UsageError if an option is given that a table of counts cannot serve."""
     for option in ("threshold", "weight", "kind", "cluster"):
-        if getattr(roles, option):
+        if getattr(input_options, option):
             message = f"{OPTION}--{option}{END} needs predictions, but the table holds counts"
             raise UsageError.new(message, "needs-predictions", hint="leave it out")
 

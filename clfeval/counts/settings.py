@@ -41,23 +41,23 @@ def resolve_positive(
     file: str,
     truth: str,
     classes: Mapping[str, int],
-    roles: InputOptions,
+    input_options: InputOptions,
     models: Iterable[ModelColumns] = (),
 ) -> str:
     """Return the positive class: the declared one, or the one that follows from the words.
 
     If none is needed (see `is_multiclass`) the first that all models can predict; classes: counts.
     """
-    if roles.positive is not None:
-        if roles.positive not in {*classes, *roles.classes} and len(classes) > 1:
-            message = (
-                f"truth has no class '{roles.positive}'; its classes are {list_names(classes)}"
-            )
-            hint = suggestion(roles.positive, classes)
+    if input_options.positive is not None:
+        if input_options.positive not in {*classes, *input_options.classes} and len(classes) > 1:
+            classes_text = list_names(classes)
+            missing_class = f"truth has no class '{input_options.positive}'"
+            message = f"{missing_class}; its classes are {classes_text}"
+            hint = suggestion(input_options.positive, classes)
             raise DataError.new(message, "unknown-positive", file, hint=hint)
-        return roles.positive
+        return input_options.positive
     models = list(models)
-    if is_multiclass(classes, roles, models):
+    if is_multiclass(classes, input_options, models):
         classes_of_models = [model.classes for model in models if model.kind == "classes"]
         lacking_counts = {
             name: sum(name not in labels for labels in classes_of_models) for name in classes
@@ -66,7 +66,7 @@ def resolve_positive(
     default = default_positive(classes)
     if default is not None:
         return default
-    choices = positive_choices(truth, classes, roles, [*models])
+    choices = positive_choices(truth, classes, input_options, [*models])
     question = positive_question(classes)
     readings = [
         OfferedReading(choice.words, choice.options) for choice in choices if choice.options
@@ -86,7 +86,7 @@ def _further(readings: Sequence[OfferedReading]) -> str | None:
 
 
 def refuse_truth_of_values(
-    file: str, truth: str, rows: Mapping[str, int], roles: InputOptions, *, scored: bool
+    file: str, truth: str, rows: Mapping[str, int], input_options: InputOptions, *, scored: bool
 ) -> None:
     """Raise for a truth of many distinct numbers, as in regression, of ids, or of many classes.
 
@@ -97,14 +97,14 @@ def refuse_truth_of_values(
     are_measurements = scored or 2 * fraction_count > MAX_NUMERIC_CLASSES
     hint = None
     if (
-        roles.positive is None
+        input_options.positive is None
         and len(numbers) == len(rows) > MAX_NUMERIC_CLASSES
         and are_measurements
     ):
         message = f"truth has {len(rows):,} different numbers, but clfeval evaluates classifiers"
         hint = "replace the numbers with classes, such as 1 at or above a threshold and 0 below"
         raise DataError.new(message, "truth-of-numbers", file, None, truth, hint=hint)
-    if roles.positive is not None or {*rows} <= {*roles.classes}:
+    if input_options.positive is not None or {*rows} <= {*input_options.classes}:
         return
     if len(rows) > MAX_NUMERIC_CLASSES and max(rows.values()) == 1:
         message = f"each of its {len(rows):,} values occurs once: is it an id?"
@@ -246,7 +246,7 @@ def resolve_settings(opened_table: Predictions) -> CountSettings:
     integer_scores = _scores_like_classes(settings)
     if positive and not (integer_scores or _strange_values(settings, tuple(first_classes))):
         return settings
-    columns, roles = settings.columns, settings.roles
+    columns, input_options = settings.columns, settings.roles
     reading = columns.readings("plain")[columns.truth]
     counts = count_distinct_values(opened_table.files, columns.truth, columns.null_values, reading)
     row_counts = {name: counts[name] for name in sorted(counts, key=natural_sort_key)}
@@ -257,16 +257,16 @@ def resolve_settings(opened_table: Predictions) -> CountSettings:
             model.kind == "score" and model.name not in integer_scores for model in columns.models
         )
         refuse_truth_of_values(
-            settings.name, columns.truth, row_counts, roles, scored=has_fractions
+            settings.name, columns.truth, row_counts, input_options, scored=has_fractions
         )
     strange_values = _strange_values(settings, classes)
     settings = with_model_kinds(
-        settings, _label_kinds(integer_scores, known_labels(row_counts, roles))
+        settings, _label_kinds(integer_scores, known_labels(row_counts, input_options))
     )
     # labels that may be declared are reported first
-    if classes and not (roles.several and declarable_labels(settings, strange_values)):
+    if classes and not (input_options.several and declarable_labels(settings, strange_values)):
         models = settings.columns.models
-        resolved = resolve_positive(settings.name, columns.truth, row_counts, roles, models)
+        resolved = resolve_positive(settings.name, columns.truth, row_counts, input_options, models)
         settings = _with_positive(replace(settings, positive=resolved))
     return replace(settings, classes=classes, strange=strange_values)
 
@@ -285,22 +285,24 @@ def _label_kinds(texts_of: Mapping[str, frozenset[str]], labels: set[str]) -> di
 
 def _settings_of_first_rows(opened_table: Predictions, positive: str) -> CountSettings:
     """Return the settings that follow from the options and the first rows."""
-    files, columns, roles = opened_table.files, opened_table.columns, opened_table.roles
+    files, columns, input_options = opened_table.files, opened_table.columns, opened_table.roles
     if opened_table.layout.models is not None:
-        columns = opened_table.layout.models(files, columns, opened_table.profiles, roles)
-        roles = replace(roles, model=(*roles.model, *columns.calibrated))
+        columns = opened_table.layout.models(files, columns, opened_table.profiles, input_options)
+        input_options = replace(input_options, model=(*input_options.model, *columns.calibrated))
     # with more than two classes the most probable is predicted, unless a threshold is given
-    thresholds = {model.name: _threshold_of(model, columns, roles) for model in columns.models}
+    thresholds = {
+        model.name: _threshold_of(model, columns, input_options) for model in columns.models
+    }
     for model in columns.models:
-        if len(model.columns) > 2 and not roles.has_threshold(model.name):
+        if len(model.columns) > 2 and not input_options.has_threshold(model.name):
             thresholds[model.name] = float("nan")
     opened_fields = (opened_table.layout, files, start_fingerprints(files), opened_table.profiles)
-    return CountSettings(columns, positive, thresholds, roles, *opened_fields)
+    return CountSettings(columns, positive, thresholds, input_options, *opened_fields)
 
 
-def _threshold_of(model: ModelColumns, columns: Columns, roles: InputOptions) -> float:
+def _threshold_of(model: ModelColumns, columns: Columns, input_options: InputOptions) -> float:
     """Return the threshold of a model on the scale of its scores as they are evaluated."""
-    threshold = roles.threshold_of(model.name)
+    threshold = input_options.threshold_of(model.name)
     if model.name in columns.calibrated:
         return threshold
     if columns.source(model) in columns.log_odds:
@@ -308,7 +310,7 @@ def _threshold_of(model: ModelColumns, columns: Columns, roles: InputOptions) ->
     offset, divisor = columns.scale(columns.source(model))
     is_percentage = abs(divisor) > 1 and threshold > 1
     is_rescaled = divisor < 0 or is_percentage
-    if not (is_rescaled and roles.has_threshold(model.name)):
+    if not (is_rescaled and input_options.has_threshold(model.name)):
         return threshold
     threshold_divisor = divisor if is_percentage or abs(divisor) == 1 else -1.0
     return offset + threshold / threshold_divisor

@@ -108,10 +108,12 @@ def refuse_multilabel_cells(
 
     Their parts are labels, or parts of other cells. others: predictions that are not classes.
     """
-    roles, columns = settings.roles, settings.columns
+    input_options, columns = settings.roles, settings.columns
     label_models = [model for model in columns.models if model.kind == "label"]
     texts = {*classes}.union(*others, *(settings.texts(model) for model in label_models))
-    parts_of_cells = _cells_of_several_labels(texts, {*roles.classes, roles.positive})
+    parts_of_cells = _cells_of_several_labels(
+        texts, {*input_options.classes, input_options.positive}
+    )
     if not parts_of_cells:
         return
     message = f"{list_names(parts_of_cells, 3)}: a cell has several classes "

@@ -383,7 +383,7 @@ def report_provenance(
     sample: Sample, options: ReportOptions, digests: Sequence[str], *, weighed: bool
 ) -> dict[str, Any]:
     """Return the parameters and signature of a Result; digests: of labels, then of scores."""
-    roles = sample.roles
+    input_options = sample.roles
     predictions = sample.predictions
     labels_digest, *score_digests = digests
     statistics = sha256("".join([labels_digest, *sorted(score_digests)]).encode()).hexdigest()
@@ -396,11 +396,11 @@ def report_provenance(
         signed = {"classes": len(classes)}
         parameters = {"positive": None, "negative": [], "classes": list(classes)}
         parameters["ordered"] = predictions.ordered
-    parameters["by"] = list(roles.by if roles.run is None else ())
+    parameters["by"] = list(input_options.by if input_options.run is None else ())
     signed |= {
         "cmd": "report",
-        "miss": roles.missing,
-        "weight": "yes" if roles.weight else None,
+        "miss": input_options.missing,
+        "weight": "yes" if input_options.weight else None,
         "by": ",".join(parameters["by"]),
         "run": "file" if options.run_files else options.run,
         "ci": options.interval,
@@ -424,7 +424,7 @@ def report_provenance(
             "cmd pos classes cut best abstain odds miss weight by run cluster ci level totals "
             "resamples seed measures",
             signed,
-            roles,
+            input_options,
             options,
             files=sample.files,
             statistics=statistics if score_digests else labels_digest,
@@ -434,7 +434,7 @@ def report_provenance(
             "positive negative classes ordered level interval totals interval_methods missing by "
             "run cluster measure",
             parameters,
-            roles,
+            input_options,
             options,
             weighed=weighed,
         ),

@@ -95,14 +95,14 @@ class FeatureTable:
 
     def column_roles(self) -> list[ColumnRole]:
         """Return the role of every column of the files, with the reason."""
-        roles = self.roles
+        input_options = self.roles
         role_of = {
-            self.truth: ("class", f"{OPTION}--truth{END}" if roles.truth else "its name"),
-            self.id: ("id", f"{OPTION}--id{END}" if roles.id else "its name"),
-            self.row: ("row", f"{OPTION}--id{END}" if roles.id else "its name"),
+            self.truth: ("class", f"{OPTION}--truth{END}" if input_options.truth else "its name"),
+            self.id: ("id", f"{OPTION}--id{END}" if input_options.id else "its name"),
+            self.row: ("row", f"{OPTION}--id{END}" if input_options.id else "its name"),
             self.feature: ("feature", "its name"),
             self.value: ("value", "its name"),
-            roles.weight: ("weight", f"{OPTION}--weight{END}"),
+            input_options.weight: ("weight", f"{OPTION}--weight{END}"),
         }
         role_of |= {
             name: (f"{kind} feature", WHY[kind]) for name, kind in (self.kinds or {}).items()

@@ -140,8 +140,13 @@ def _may_predict(profile: ColumnProfile, labels: Collection[str]) -> bool:
 
 def _unused_columns(reading: Reading, slice_columns: Iterable[str]) -> dict[str, str]:
     """Return why columns have no part, without those that options give one."""
-    roles = reading.roles
-    columns_with_roles = {roles.run, roles.cluster, roles.weight, *slice_columns}
+    input_options = reading.roles
+    columns_with_roles = {
+        input_options.run,
+        input_options.cluster,
+        input_options.weight,
+        *slice_columns,
+    }
     unused = reading.columns.unused
     return {name: reason for name, reason in unused.items() if name not in columns_with_roles}
 

@@ -118,7 +118,7 @@ def count_classes(
     file: str,
     frames: Sequence[Frame],
     truth: str,
-    roles: InputOptions,
+    input_options: InputOptions,
     *,
     column: str | None = None,
 ) -> ClassCounts:
@@ -127,13 +127,13 @@ def count_classes(
     column: name of the truth column in messages, if not `truth`.
     """
     unit: float = 1
-    rows_of_files = _by_class(frames, truth, roles.weight, unit)
+    rows_of_files = _by_class(frames, truth, input_options.weight, unit)
     class_rows = [row for file_rows in rows_of_files for row in file_rows]
-    needs_units = any(row.get("y") for row in class_rows) or roles.sampling_weights
+    needs_units = any(row.get("y") for row in class_rows) or input_options.sampling_weights
     if needs_units and not any(row["x"] for row in class_rows):
         # features are summed as floats, which are exact up to 2**53
-        unit = patterns.weight_unit(frames, str(roles.weight), most=2**53)
-        rows_of_files = _by_class(frames, truth, roles.weight, unit)
+        unit = patterns.weight_unit(frames, str(input_options.weight), most=2**53)
+        rows_of_files = _by_class(frames, truth, input_options.weight, unit)
         class_rows = [row for file_rows in rows_of_files for row in file_rows]
     classes = tuple(sorted(distinct_texts(row["t"] for row in class_rows), key=natural_sort_key))
     if not classes:
@@ -141,8 +141,8 @@ def count_classes(
         raise DataError.new("no rows to evaluate", "empty-table", file, hint=hint)
     counts = count_texts((row["t"] for row in class_rows), (row["rows"] for row in class_rows))
     rows_by_class = {name: counts[name] for name in classes}
-    refuse_similar_labels(file, column or truth, rows_by_class, roles)
-    positive = resolve_positive(file, "", rows_by_class, roles)
+    refuse_similar_labels(file, column or truth, rows_by_class, input_options)
+    positive = resolve_positive(file, "", rows_by_class, input_options)
     values = tuple(
         raw_values_of((row["t"] for row in file_rows), positive) for file_rows in rows_of_files
     )

@@ -266,20 +266,22 @@ def _scan_rows(
     watch: bool = False,
 ) -> nw.LazyFrame[Any]:
     """Return the rows of a file, with truth, weights and the columns to read."""
-    roles = table.roles
+    input_options = table.roles
     column_readings: dict[str, CellReading] = {str(table.truth): "text"}
-    if roles.weight is not None:
-        column_readings[roles.weight] = "number"
-    return scan(file, column_readings | dict(readings), null_values=roles.null_value, watch=watch)
+    if input_options.weight is not None:
+        column_readings[input_options.weight] = "number"
+    return scan(
+        file, column_readings | dict(readings), null_values=input_options.null_value, watch=watch
+    )
 
 
 def count_binary(
     columns: Sequence[str], reader: WideRowReader, reading: CellReading
 ) -> tuple[FeatureCounts, Bools, int | None]:
     """Count 0/1 columns (k,); return also which are valid, and the rows without last field."""
-    roles = reader.table.roles
-    has_weights = roles.weight is not None
-    drops_missing = roles.missing == "drop"
+    input_options = reader.table.roles
+    has_weights = input_options.weight is not None
+    drops_missing = input_options.missing == "drop"
     frames = reader.frames(columns, reading, watch=True)
     sums_and_tails = [
         _sums(frame, columns, has_weights=has_weights, drops_missing=drops_missing)
@@ -379,12 +381,12 @@ def _sums(
 
 def check_wide_rows(table: FeatureTable, kinds: Mapping[str, str]) -> None:
     """Raise DataError with all problems in the rows of a wide table, if any."""
-    roles, is_strict = table.roles, table.roles.missing == "error"
+    input_options, is_strict = table.roles, table.roles.missing == "error"
     numeric_columns = [name for name, kind in kinds.items() if kind != "category"]
     empty_counts = _count_missing_cells(table, list(kinds), "text")
     missing_counts = _count_missing_cells(table, numeric_columns, "loose")
     checks = [missing_value(str(table.truth))] if is_strict else []
-    checks += [bad_weight(roles.weight)] if roles.weight else []
+    checks += [bad_weight(input_options.weight)] if input_options.weight else []
     checks += [
         bad_number(name) for name in numeric_columns if missing_counts[name] > empty_counts[name]
     ]
@@ -398,7 +400,7 @@ def check_wide_rows(table: FeatureTable, kinds: Mapping[str, str]) -> None:
             if name not in missing_counts and empty_counts[name]
         ]
     checks += [duplicate_id(table.id)] if table.id is not None else []
-    raise_problems(table.files, checks, roles.null_value)
+    raise_problems(table.files, checks, input_options.null_value)
 
 
 def _count_missing_cells(

@@ -67,17 +67,19 @@ def count_result(
     published = _counts_to_publish(predictions, options, merged)
     positives, negatives = published.rows_by_truth
     rows = [_model_row(predictions, model, published.table) for model in predictions.models]
-    roles = predictions.evaluated.settled.roles
+    input_options = predictions.evaluated.settled.roles
     parameters = {
         "positive": predictions.positive,
         "negative": published.negative,
-        "by": list(roles.by),
+        "by": list(input_options.by),
     }
     return Document(
         command="count",
         signature=_signature(predictions, published),
         inputs=published.files,
-        parameters=provenance.build_parameters("positive negative by missing", parameters, roles),
+        parameters=provenance.build_parameters(
+            "positive negative by missing", parameters, input_options
+        ),
         summary={
             "rows": positives + negatives,
             "positives": positives,
@@ -164,18 +166,18 @@ def _sentence(counts: PredictionCounts, published: PublishedCounts) -> str:
 
 def _signature(counts: PredictionCounts, published: PublishedCounts) -> str:
     """Return the signature of the counts: settings, and the digest of the counts."""
-    roles = counts.evaluated.settled.roles
+    input_options = counts.evaluated.settled.roles
     settings = {
         "cmd": "count",
         "pos": counts.positive,
         "cut": provenance.format_thresholds(counts.thresholds),
-        "by": ",".join(roles.by),
-        "miss": roles.missing,
+        "by": ",".join(input_options.by),
+        "miss": input_options.missing,
     }
     return provenance.build_signature(
         "cmd pos cut by miss",
         settings,
-        roles,
+        input_options,
         files=published.files,
         statistics=counts_digest(published.table, published.description),
     )

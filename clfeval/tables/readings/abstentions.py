@@ -38,18 +38,18 @@ _WORDS = re.compile(rf"(?i)\b(?:{_ENGLISH}|{_OTHER_LANGUAGES})\b|{_WITHOUT_SPACE
 
 
 def refuse_abstentions(
-    file: str, columns: Columns, profiles: ColumnProfiles, roles: InputOptions
+    file: str, columns: Columns, profiles: ColumnProfiles, input_options: InputOptions
 ) -> None:
     """Raise for predictions, or true labels, that say that there is no verdict: what are they?"""
-    if columns.truth not in profiles or roles.kind_of_models == "score":
+    if columns.truth not in profiles or input_options.kind_of_models == "score":
         return
     truth = profiles[columns.truth]
     predicted_columns = _columns_of_labels(columns, profiles)
-    declared = {*roles.classes, roles.positive}
+    declared = {*input_options.classes, input_options.positive}
     texts_by_column: dict[str, list[str]] = {}
     labels = [text for text in truth.texts if not _says_nothing(text, ())]
     for name in predicted_columns:
-        unknown_texts = profiles[name].texts - known_labels(truth.texts, roles) - declared
+        unknown_texts = profiles[name].texts - known_labels(truth.texts, input_options) - declared
         abstentions = _abstentions(profiles[name], unknown_texts, labels)
         if abstentions and not unknown_texts.difference(abstentions):
             texts_by_column[name] = abstentions
@@ -60,7 +60,7 @@ def refuse_abstentions(
     if truth_abstentions:
         texts_by_column = {columns.truth: truth_abstentions, **texts_by_column}
     if texts_by_column:
-        raise _abstentions_error(file, profiles, texts_by_column, roles)
+        raise _abstentions_error(file, profiles, texts_by_column, input_options)
 
 
 def _columns_of_labels(columns: Columns, profiles: ColumnProfiles) -> list[str]:
@@ -112,7 +112,7 @@ def _abstentions_error(
     file: str,
     profiles: ColumnProfiles,
     texts_by_column: Mapping[str, list[str]],
-    roles: InputOptions,
+    input_options: InputOptions,
 ) -> DataError:
     """Build the error that offers to leave the rows out, or to count a further class."""
     problems = []
@@ -129,7 +129,7 @@ def _abstentions_error(
     if all(text in CODES for text in texts):
         meaning = f"{names} and the classes are scores"
         readings.append(OfferedReading(meaning, {"kind": "score"}))
-    elif roles.several and roles.positive is None:
+    elif input_options.several and input_options.positive is None:
         meaning = f"{names} {'is a further class' if len(texts) == 1 else 'are further classes'}"
         meaning += ": an error where truth has another class"
         readings.append(OfferedReading(meaning, {"classes": texts}))

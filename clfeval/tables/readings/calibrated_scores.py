@@ -24,7 +24,7 @@ _TOGETHER = "__clfeval_classes"  # the probabilities of a row in one column
 
 
 def with_calibrated_models(
-    columns: Columns, names_in_use: Collection[str], roles: InputOptions
+    columns: Columns, names_in_use: Collection[str], input_options: InputOptions
 ) -> Columns:
     """Return columns with a further model for each one that is read through a calibrator.
 
@@ -32,11 +32,11 @@ def with_calibrated_models(
     columns, or of the models of a long table. Errors: UsageError for a model without scores;
     DataError where the file has no calibrator of it, or the name is taken.
     """
-    if not roles.calibrations:
+    if not input_options.calibrations:
         return columns
     calibrated = dict[str, CalibratedColumn]()
     models_of_source = dict[str, list[ModelColumns]]()  # by the name of the model with the scores
-    for pattern, path in roles.calibrations:
+    for pattern, path in input_options.calibrations:
         file = read_calibrator_file(path)
         for model in _models_to_calibrate(columns, pattern, file):
             stored = file.calibrator_of(model.name)
@@ -51,7 +51,7 @@ def with_calibrated_models(
             models_of_source.setdefault(model.name, []).append(added_model)
     models = list[ModelColumns]()
     for model in columns.models:
-        if _is_evaluated(model.name, roles):
+        if _is_evaluated(model.name, input_options):
             models.append(model)
         models += models_of_source.get(model.name, [])
     return replace(columns, models=tuple(models), calibrated=calibrated)
@@ -121,9 +121,9 @@ def _describe_scale(scale: tuple[float, float], *, log_odds: bool) -> str:
     return " and ".join(phrases) or "as they are"
 
 
-def refuse_calibrators(roles: InputOptions) -> None:
+def refuse_calibrators(input_options: InputOptions) -> None:
     """Raise UsageError for calibrators where the table holds counts."""
-    for pattern, path in roles.calibrations:
+    for pattern, path in input_options.calibrations:
         file = read_calibrator_file(path)
         message = (
             f"{OPTION}--model {pattern}:{file.name}{END} needs rows, but the table holds counts"
@@ -132,12 +132,14 @@ def refuse_calibrators(roles: InputOptions) -> None:
         raise UsageError.new(message, "needs-predictions", hint=hint)
 
 
-def _is_evaluated(model: str, roles: InputOptions) -> bool:
+def _is_evaluated(model: str, input_options: InputOptions) -> bool:
     """Return whether --model names a model without a calibrator too, or not with one only."""
-    own_patterns = [name for name in roles.model if name not in roles.only_calibrated]
+    own_patterns = [
+        name for name in input_options.model if name not in input_options.only_calibrated
+    ]
     if any(model == pattern or fnmatchcase(model, pattern) for pattern in own_patterns):
         return True
-    return not any(fnmatchcase(model, pattern) for pattern in roles.only_calibrated)
+    return not any(fnmatchcase(model, pattern) for pattern in input_options.only_calibrated)
 
 
 def _models_to_calibrate(

@@ -36,14 +36,14 @@ _LABELS, _SCORES = (
 def probability_models(
     free: Mapping[str, ColumnProfile],
     classes: frozenset[str],
-    roles: InputOptions,
+    input_options: InputOptions,
     facts: PairFacts,
 ) -> list[ModelColumns]:
     """Return the models of class probabilities, in the order of their first columns.
 
     free: profiles of the columns without a role. classes: known labels of truth.
     """
-    pairs_of_model = _sets_by_separator(free, classes, roles)
+    pairs_of_model = _sets_by_separator(free, classes, input_options)
     models_with_classes = [
         model
         for model, pairs in pairs_of_model.items()
@@ -55,21 +55,23 @@ def probability_models(
     other_profiles = {
         name: profile
         for name, profile in free.items()
-        if name not in model_of and name not in roles.model
+        if name not in model_of and name not in input_options.model
     }
     pairs_of_stem = (
-        {} if roles.kind else columns_by_class(other_profiles, classes, ONLY_MODEL, facts)
+        {} if input_options.kind else columns_by_class(other_profiles, classes, ONLY_MODEL, facts)
     )
     for stem, pairs in pairs_of_stem.items():
         model = f"{stem}_2" if stem in models_with_classes else stem
         pairs_of_model[model] = pairs
         model_of |= {column: model for column, _ in pairs}
-    if roles.several and roles.positive is None and len(classes) > 2:  # other class names
+    if (
+        input_options.several and input_options.positive is None and len(classes) > 2
+    ):  # other class names
         for model, pairs in pairs_of_model.items():
             if len(pairs) == len(classes) and not model_of.keys() & dict(pairs).keys():
                 model_of |= {column: model for column, _ in pairs}
     model_names = dict.fromkeys(model_of[column] for column in free if column in model_of)
-    models = [_model_of_pairs(model, pairs_of_model[model], roles) for model in model_names]
+    models = [_model_of_pairs(model, pairs_of_model[model], input_options) for model in model_names]
     return [model for model in models if not _is_one_other_score(model, free)]
 
 
@@ -82,7 +84,7 @@ def _is_one_other_score(model: ModelColumns, profiles: Mapping[str, ColumnProfil
 
 
 def _sets_by_separator(
-    free: Mapping[str, ColumnProfile], classes: frozenset[str], roles: InputOptions
+    free: Mapping[str, ColumnProfile], classes: frozenset[str], input_options: InputOptions
 ) -> dict[str, list[tuple[str, str]]]:
     """Return columns with the text of a class in their names, such as `rf:cat`, by model."""
     pairs_of_model: dict[str, list[tuple[str, str]]] = {}
@@ -92,16 +94,18 @@ def _sets_by_separator(
             model, label = model_and_label
             pairs_of_model.setdefault(model, []).append((name, label))
     numeric_columns = [
-        name for name in free if free[name].mostly_numeric and name not in roles.model
+        name for name in free if free[name].mostly_numeric and name not in input_options.model
     ]
-    if len(classes) > 1 and classes <= {_folded(name, roles) for name in numeric_columns}:
-        class_columns = [name for name in numeric_columns if _folded(name, roles) in classes]
+    if len(classes) > 1 and classes <= {_folded(name, input_options) for name in numeric_columns}:
+        class_columns = [
+            name for name in numeric_columns if _folded(name, input_options) in classes
+        ]
         pairs_of_model.setdefault(ONLY_MODEL, []).extend((name, name) for name in class_columns)
     for model, pairs in pairs_of_model.items():
         labels = {label for _, label in pairs}
         shortest_pairs = [(name, label) for name, label in pairs if not _is_longer(label, labels)]
         pairs[:] = shortest_pairs
-        folded_pairs = [(name, _folded(label, roles)) for name, label in pairs]
+        folded_pairs = [(name, _folded(label, input_options)) for name, label in pairs]
         if len({label for _, label in folded_pairs}) == len(pairs):  # else two would share a class
             pairs_of_model[model] = folded_pairs
     return pairs_of_model
@@ -115,15 +119,15 @@ def _is_longer(label: str, labels: Collection[str]) -> bool:
     )
 
 
-def _model_of_pairs(model: str, pairs: Pairs, roles: InputOptions) -> ModelColumns:
+def _model_of_pairs(model: str, pairs: Pairs, input_options: InputOptions) -> ModelColumns:
     """Return a model of columns and their classes; ties go to the first of the declared classes."""
-    class_order = list(dict.fromkeys([*roles.classes, *(label for _, label in pairs)]))
+    class_order = list(dict.fromkeys([*input_options.classes, *(label for _, label in pairs)]))
     names, labels = zip(*sorted(pairs, key=lambda pair: class_order.index(pair[1])), strict=True)
-    return ModelColumns(model, "classes", names, labels, shares=roles.renormalize)
+    return ModelColumns(model, "classes", names, labels, shares=input_options.renormalize)
 
 
-def _folded(label: str, roles: InputOptions) -> str:
-    return label.strip().lower() if roles.fold_labels else label
+def _folded(label: str, input_options: InputOptions) -> str:
+    return label.strip().lower() if input_options.fold_labels else label
 
 
 def _split(name: str, classes: Collection[str]) -> tuple[str, str] | None:
@@ -144,7 +148,7 @@ def _split(name: str, classes: Collection[str]) -> tuple[str, str] | None:
 
 
 def merge_labels_with_scores(
-    models: Sequence[ModelColumns], roles: InputOptions, *, separate: Collection[str] = ()
+    models: Sequence[ModelColumns], input_options: InputOptions, *, separate: Collection[str] = ()
 ) -> list[ModelColumns]:
     """Merge labels and scores of one model (`rf_label` and `rf_score`), unless a model is named.
 
@@ -155,7 +159,7 @@ def merge_labels_with_scores(
     unpaired_models = [
         model for model in models if model.label_column is None and model.name not in separate
     ]
-    for stem, labels, scores in pairs_of_one_name(unpaired_models, roles):
+    for stem, labels, scores in pairs_of_one_name(unpaired_models, input_options):
         name = scores.name if scores.kind == "classes" else stem or ONLY_MODEL
         merged_models[merged_models.index(labels)] = replace(
             scores, name=name, label_column=labels.name
@@ -165,7 +169,7 @@ def merge_labels_with_scores(
 
 
 def pairs_of_one_name(
-    models: Sequence[ModelColumns], roles: InputOptions
+    models: Sequence[ModelColumns], input_options: InputOptions
 ) -> list[tuple[str, ModelColumns, ModelColumns]]:
     """Return the models of labels and of scores that have one name in common, with that name."""
     # by the stem in lower case, then by whether models are of labels: stems and models
@@ -173,7 +177,7 @@ def pairs_of_one_name(
     set_names = {model.name for model in models if model.kind == "classes"}
     for model in models:
         stem = _stem(model, set_names)
-        if stem is not None and not {*model.columns} & {*roles.model}:
+        if stem is not None and not {*model.columns} & {*input_options.model}:
             models_by_kind = models_by_stem.setdefault(stem.casefold(), {})
             models_by_kind.setdefault(model.kind == "label", []).append((stem, model))
     pairs = []

@@ -25,15 +25,29 @@ SOUGHT_LINES = slice(2, 5)  # lines that are looked for in the rest of a long te
 
 
 def refuse_copies(
-    files: Sequence[TableFile], profiles: ColumnProfiles, roles: InputOptions, *, is_whole: bool
+    files: Sequence[TableFile],
+    profiles: ColumnProfiles,
+    input_options: InputOptions,
+    *,
+    is_whole: bool,
 ) -> None:
     """Raise for a table in which most rows occur several times: copies, or other rows?
 
     Of independent rows with f1 kinds that occur once, f2 twice and f3 three times, 4 f2² is at most
     6 f1 f3 on average, whatever their probabilities are (Cauchy and Schwarz).
     """
-    options = (roles.id, roles.cluster, roles.run, roles.weight, roles.join)
-    if len(files) > 1 or any(name is not None for name in options) or _is_answered(files[0], roles):
+    options = (
+        input_options.id,
+        input_options.cluster,
+        input_options.run,
+        input_options.weight,
+        input_options.join,
+    )
+    if (
+        len(files) > 1
+        or any(name is not None for name in options)
+        or _is_answered(files[0], input_options)
+    ):
         return
     plain_profiles = {name: profile for name, profile in profiles.items() if profile.sample}
     columns = [name for name, profile in plain_profiles.items() if not profile.distinct]
@@ -53,13 +67,13 @@ def refuse_copies(
         raise _copies_error(files[0], group_sizes)
 
 
-def _is_answered(file: TableFile, roles: InputOptions) -> bool:
+def _is_answered(file: TableFile, input_options: InputOptions) -> bool:
     """Return whether --where says what equal rows are, or the table is read elsewhere."""
-    if roles.engine not in (None, "polars") or COPY in file.columns:
+    if input_options.engine not in (None, "polars") or COPY in file.columns:
         return True
-    if roles.where is None:
+    if input_options.where is None:
         return False
-    row_filter = RowFilter(roles.where)
+    row_filter = RowFilter(input_options.where)
     row_filter.parse()
     return COPY in row_filter.columns
 

@@ -42,11 +42,11 @@ _TAG = re.compile(rf"(?P<first>[{_TAG_PARTS}])[-_].+|.+[-_](?P<last>[{_TAG_PARTS
 _BIT_OF_WORD = {"false": 0.0, "true": 1.0}
 
 
-def known_labels(classes: Iterable[str], roles: InputOptions) -> set[str]:
+def known_labels(classes: Iterable[str], input_options: InputOptions) -> set[str]:
     """Return truth's labels, the declared classes, and both labels of a pair like 0 / 1."""
-    labels = {*classes, *roles.classes}
-    if roles.positive is not None:
-        labels.add(roles.positive)
+    labels = {*classes, *input_options.classes}
+    if input_options.positive is not None:
+        labels.add(input_options.positive)
     pair = next((pair for pair in PAIRS if labels <= {*pair}), ()) if labels else ()
     return labels.union(pair)
 

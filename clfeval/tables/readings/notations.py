@@ -62,11 +62,11 @@ def refuse_decimal_commas(
     names: Iterable[str],
     truth: str,
     profiles: Mapping[str, ColumnProfile],
-    roles: InputOptions,
+    input_options: InputOptions,
 ) -> None:
     """Raise for predictions in the named columns, or weights, with a decimal comma."""
-    labels = known_labels(profiles[truth].texts, roles) if truth in profiles else set()
-    distinct_names = dict.fromkeys((*names, roles.weight or ""))
+    labels = known_labels(profiles[truth].texts, input_options) if truth in profiles else set()
+    distinct_names = dict.fromkeys((*names, input_options.weight or ""))
     prediction_columns = [name for name in distinct_names if name and name in profiles]
     comma_columns = [
         name
@@ -88,7 +88,9 @@ def refuse_decimal_commas(
         hint = "if they separate thousands, write the numbers without them"
         # weights would be 1000 times larger
         offered = (
-            [] if roles.weight in comma_columns else [OfferedReading(meaning, {"decimal": ","})]
+            []
+            if input_options.weight in comma_columns
+            else [OfferedReading(meaning, {"decimal": ","})]
         )
         _raise_commas(file, comma_columns, profiles, f"'{{}}' {COMMA}", hint, readings=offered)
     message = "numbers with a decimal comma, such as '{}'"

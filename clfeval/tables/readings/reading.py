@@ -57,7 +57,14 @@ class Reading:
         models = tuple(
             (model.name, model.kind, model.columns, model.label_column) for model in columns.models
         )
-        roles = self.roles
-        weights = (roles.weight, roles.sampling_weights)
-        row_roles = (*weights, roles.run, roles.cluster, roles.where)
-        return (columns.truth, roles.positive, models, columns.naming, columns.answer, row_roles)
+        input_options = self.roles
+        weights = (input_options.weight, input_options.sampling_weights)
+        row_roles = (*weights, input_options.run, input_options.cluster, input_options.where)
+        return (
+            columns.truth,
+            input_options.positive,
+            models,
+            columns.naming,
+            columns.answer,
+            row_roles,
+        )

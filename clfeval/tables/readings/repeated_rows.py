@@ -30,7 +30,7 @@ FEWEST_IDS = 5  # fewer may be unique with another column by chance
 def refuse_settings(
     files: Sequence[TableFile],
     profiles: ColumnProfiles,
-    roles: InputOptions,
+    input_options: InputOptions,
     excluded: Sequence[str],
     is_long: Callable[[InputOptions], bool],
 ) -> None:
@@ -39,47 +39,53 @@ def refuse_settings(
     excluded: columns with another part, such as the model names of a long table. is_long: whether
     a table can be read as a long one with some options.
     """
-    if roles.run is not None or roles.cluster is not None or roles.layout is not None:
+    if (
+        input_options.run is not None
+        or input_options.cluster is not None
+        or input_options.layout is not None
+    ):
         return
     profiles = {
         name: profile
         for name, profile in profiles.items()
-        if not any(fnmatchcase(name, pattern) for pattern in roles.ignore)
+        if not any(fnmatchcase(name, pattern) for pattern in input_options.ignore)
     }
-    for row_id in _repeated_ids(profiles, roles):
+    for row_id in _repeated_ids(profiles, input_options):
         if row_id in excluded:
             return
         key_columns = [row_id, *(name for name in excluded if name != row_id)]
-        has_id_name = is_named_id(row_id, roles)
-        if has_id_name and are_unique(files, key_columns, roles):
+        has_id_name = is_named_id(row_id, input_options)
+        if has_id_name and are_unique(files, key_columns, input_options):
             return
-        for name in _possible_settings(profiles, roles, [*key_columns, *excluded]):
+        for name in _possible_settings(profiles, input_options, [*key_columns, *excluded]):
             is_possible = has_id_name or _fits_once_per_value(profiles[row_id], profiles[name])
-            if is_possible and _occurs_once_per_value(files, key_columns, name, roles):
-                raise _settings_error(files, row_id, name, roles, is_long)
-    if excluded or roles.by:
+            if is_possible and _occurs_once_per_value(files, key_columns, name, input_options):
+                raise _settings_error(files, row_id, name, input_options, is_long)
+    if excluded or input_options.by:
         return
-    for name in _settings_with_equal_truths(profiles, roles):
-        raise _settings_error(files, None, name, roles, is_long)
+    for name in _settings_with_equal_truths(profiles, input_options):
+        raise _settings_error(files, None, name, input_options, is_long)
 
 
-def _settings_with_equal_truths(profiles: ColumnProfiles, roles: InputOptions) -> Iterator[str]:
+def _settings_with_equal_truths(
+    profiles: ColumnProfiles, input_options: InputOptions
+) -> Iterator[str]:
     """Yield the columns for each value of which the values of a possible truth come again."""
-    candidates = truth_candidates(profiles, roles, PairFacts(profiles))[:MOST_TRUTHS]
+    candidates = truth_candidates(profiles, input_options, PairFacts(profiles))[:MOST_TRUTHS]
     for truth in [candidate.name for candidate in candidates if candidate.name in profiles]:
-        for name in _possible_settings(profiles, roles, [truth]):
+        for name in _possible_settings(profiles, input_options, [truth]):
             has_fractions = profiles[name].mostly_numeric and profiles[name].pointed
             if not has_fractions and _repeats_truth(profiles[truth], profiles[name]):
                 yield name
 
 
-def _repeated_ids(profiles: ColumnProfiles, roles: InputOptions) -> list[str]:
+def _repeated_ids(profiles: ColumnProfiles, input_options: InputOptions) -> list[str]:
     """Return the columns of ids whose values repeat: the one given, those called so, or others.
 
     The others have texts that are no classes, or whole numbers.
     """
-    if roles.id is not None:
-        candidates = [roles.id]
+    if input_options.id is not None:
+        candidates = [input_options.id]
     else:
         id_column = find_column(profiles, ColumnNames.ID)
         named_ids = (
@@ -87,7 +93,13 @@ def _repeated_ids(profiles: ColumnProfiles, roles: InputOptions) -> list[str]:
             if id_column
             else [name for name in profiles if "like an id" in tags_of(name)]
         )
-        role_columns = {roles.truth, roles.weight, *roles.by, *roles.model, ""}
+        role_columns = {
+            input_options.truth,
+            input_options.weight,
+            *input_options.by,
+            *input_options.model,
+            "",
+        }
         other_columns = (
             []
             if id_column
@@ -137,10 +149,17 @@ def _repeats(profile: ColumnProfile | None) -> bool:
 
 
 def _possible_settings(
-    profiles: ColumnProfiles, roles: InputOptions, excluded: Sequence[str]
+    profiles: ColumnProfiles, input_options: InputOptions, excluded: Sequence[str]
 ) -> list[str]:
     """Return the columns of a few values that are neither truth nor predictions."""
-    role_columns = {*excluded, roles.truth, roles.weight, *roles.by, *roles.model, ""}
+    role_columns = {
+        *excluded,
+        input_options.truth,
+        input_options.weight,
+        *input_options.by,
+        *input_options.model,
+        "",
+    }
     return [
         name
         for name, profile in profiles.items()
@@ -153,13 +172,13 @@ def _possible_settings(
 
 
 def _occurs_once_per_value(
-    files: Sequence[TableFile], key_columns: Sequence[str], name: str, roles: InputOptions
+    files: Sequence[TableFile], key_columns: Sequence[str], name: str, input_options: InputOptions
 ) -> bool:
     """Return whether most rows of an id occur, once, for each value of another column."""
-    if not are_unique(files, [*key_columns, name], roles):
+    if not are_unique(files, [*key_columns, name], input_options):
         return False
     readings = dict.fromkeys([*key_columns, name], "text")
-    frames = [scan(file, readings, null_values=roles.null_value) for file in files]
+    frames = [scan(file, readings, null_values=input_options.null_value) for file in files]
     rows = concatenate_frames(frames).drop_nulls()
     rows_of_ids = collect(rows.group_by(*key_columns).agg(nw.len().alias("__clfeval_rows")))
     rows_of_values = collect(rows.group_by(name).agg(nw.len().alias("__clfeval_rows")))
@@ -170,18 +189,20 @@ def _occurs_once_per_value(
     )
 
 
-def are_unique(files: Sequence[TableFile], columns: Sequence[str], roles: InputOptions) -> bool:
+def are_unique(
+    files: Sequence[TableFile], columns: Sequence[str], input_options: InputOptions
+) -> bool:
     """Return whether no two rows of all files have the same values in some columns."""
     readings = dict.fromkeys(columns, "text")
-    frames = [scan(file, readings, null_values=roles.null_value) for file in files]
+    frames = [scan(file, readings, null_values=input_options.null_value) for file in files]
     rows = concatenate_frames(frames).drop_nulls()
     row_counts = collect(rows.group_by(*columns).agg(nw.len().alias("__clfeval_rows")))
     return bool((row_counts["__clfeval_rows"] == 1).all())
 
 
-def is_named_id(name: str, roles: InputOptions) -> bool:
+def is_named_id(name: str, input_options: InputOptions) -> bool:
     """Return whether a column is one of ids by an option or by its name."""
-    return name == roles.id or bool(tags_of(name) & {"id", "like an id", "cluster"})
+    return name == input_options.id or bool(tags_of(name) & {"id", "like an id", "cluster"})
 
 
 def rows_of_value(
@@ -199,14 +220,14 @@ def _settings_error(
     files: Sequence[TableFile],
     row_id: str | None,
     name: str,
-    roles: InputOptions,
+    input_options: InputOptions,
     is_long: Callable[[InputOptions], bool],
 ) -> DataError:
     """Build the error that offers clusters, a model or a run for each value, or one value.
 
     row_id: the column of ids; None where rows are the same by their order.
     """
-    counts = count_distinct_values(files, name, roles.null_value)
+    counts = count_distinct_values(files, name, input_options.null_value)
     values = sorted(counts, key=natural_sort_key)
     value_phrases = [f"{quote_name(value)} ({count_rows(counts[value])})" for value in values]
     subject = "the same rows" if row_id is None else f"ids of {quote_name(row_id)}"
@@ -215,18 +236,18 @@ def _settings_error(
         question_text + join_texts(value_phrases, 5), "repeated-rows", files[0].name, None, name
     )
     readings = []
-    id_option = {} if row_id is None or is_named_id(row_id, roles) else {"id": row_id}
+    id_option = {} if row_id is None or is_named_id(row_id, input_options) else {"id": row_id}
     if row_id is not None and "cluster" in tags_of(row_id):
         meaning = (
             f"all {count_rows(counts.total())}, those of one {quote_name(row_id)} as a cluster"
         )
         readings.append(OfferedReading(meaning, {"cluster": row_id}))
-    long_roles = replace(roles, layout="long", id=row_id)
+    long_roles = replace(input_options, layout="long", id=row_id)
     has_models = row_id is not None and "run" not in tags_of(name) and is_long(long_roles)
     if has_models:
         meaning = f"each value of {quote_name(name)} is a model"
         readings.append(OfferedReading(meaning, {"id": row_id, "layout": "long"}))
-    elif roles.runs and not roles.by:
+    elif input_options.runs and not input_options.by:
         meaning = f"each value of {quote_name(name)} is a run"
         readings.append(OfferedReading(meaning, {"run": name, **id_option}))
     offered_count = min(MOST_PARTS, MOST_OFFERED - len(readings))

@@ -59,13 +59,13 @@ class TruthView:
         truth: str,
         profiles: Mapping[str, ColumnProfile],
         free: Collection[str],
-        roles: InputOptions,
+        input_options: InputOptions,
         facts: PairFacts,
         *,
         sets: Sequence[ModelColumns] = (),
     ) -> TruthView:
         """Build the view of a truth; free: the columns without a role; sets: of probabilities."""
-        classes = frozenset(known_labels(profiles[truth].texts, roles))
+        classes = frozenset(known_labels(profiles[truth].texts, input_options))
         columns = []
         for name in free:
             profile = profiles[name]
@@ -75,10 +75,10 @@ class TruthView:
         has_unit_scores = any(column.scale == "unit" for column in columns)
         for i, column in enumerate(columns):
             is_unlike_truth = has_unit_scores and not column.profile.texts & classes
-            if is_unlike_truth or roles.has_threshold(column.name):
+            if is_unlike_truth or input_options.has_threshold(column.name):
                 columns[i] = _with_sure_scores(column)
         rows = profiles[truth].rows
-        return cls(truth, classes, columns, roles, facts, rows, sets, roles.runs)
+        return cls(truth, classes, columns, input_options, facts, rows, sets, input_options.runs)
 
     @property
     def many_classes(self) -> bool:
@@ -176,11 +176,11 @@ def is_coded(column: CandidateColumn, view: TruthView) -> bool:
 
 
 def kind_of_predictions(
-    profile: ColumnProfile, classes: Collection[str], roles: InputOptions
+    profile: ColumnProfile, classes: Collection[str], input_options: InputOptions
 ) -> Kind:
     """Return "score" for predictions of numbers, "label" for labels and for two other numbers."""
-    if roles.kind_of_models is not None:
-        return roles.kind_of_models
+    if input_options.kind_of_models is not None:
+        return input_options.kind_of_models
     are_two_numbers = len(profile.texts) == 2 and profile.is_integer and not profile.pointed
     if kind_of_cells(profile, classes) != "number" or (are_two_numbers and len(classes) == 2):
         return "label"

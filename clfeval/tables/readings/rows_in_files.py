@@ -21,7 +21,7 @@ FIRST_ROWS = 1000  # compared before all are
 FEWEST_EQUAL = 5  # rows; fewer may have the same truth by chance
 
 
-def check_same_columns(files: Sequence[TableFile], roles: InputOptions) -> None:
+def check_same_columns(files: Sequence[TableFile], input_options: InputOptions) -> None:
     """Raise DataError for files whose columns differ; it offers to join models of the same rows."""
     first_file = files[0]
     for other_file in files[1:]:
@@ -39,7 +39,7 @@ def check_same_columns(files: Sequence[TableFile], roles: InputOptions) -> None:
                 else []
             )
             problem = Problem("; ".join(differences), "different-columns", other_file.name)
-            readings = _joined_readings(files, roles)
+            readings = _joined_readings(files, input_options)
             hint = "files read as one table need the same columns"
             if not readings:
                 hint += (
@@ -49,24 +49,28 @@ def check_same_columns(files: Sequence[TableFile], roles: InputOptions) -> None:
 
 
 def refuse_rows_in_files(
-    files: Sequence[TableFile], profiles: ColumnProfiles, roles: InputOptions
+    files: Sequence[TableFile], profiles: ColumnProfiles, input_options: InputOptions
 ) -> None:
     """Raise for several files with the same rows: two models, or one sample?"""
-    is_declared = roles.join == JOIN_NOTHING or roles.cluster is not None or roles.run is not None
+    is_declared = (
+        input_options.join == JOIN_NOTHING
+        or input_options.cluster is not None
+        or input_options.run is not None
+    )
     is_long = find_column(profiles, ColumnNames.MODEL) is not None
     if len(files) < 2 or is_declared or is_long:
         return
-    for name in _row_columns(profiles, roles):
+    for name in _row_columns(profiles, input_options):
         columns = [name for _ in files]  # the same in each file
-        if not _name_rows(files, columns, roles):
+        if not _name_rows(files, columns, input_options):
             continue
-        shared_fraction = _shared_values(files, columns, roles)
+        shared_fraction = _shared_values(files, columns, input_options)
         if shared_fraction >= MOST_SHARED:
             raise _same_rows_error(files, name, shared_fraction)
-        if shared_fraction == 0 and (tags_of(name) or name == roles.id):
+        if shared_fraction == 0 and (tags_of(name) or name == input_options.id):
             return  # the names of other rows
-    truth = named_truth(profiles, roles)
-    if truth is not None and _have_equal_truth(files, truth, roles):
+    truth = named_truth(profiles, input_options)
+    if truth is not None and _have_equal_truth(files, truth, input_options):
         raise _equal_truth_error(files, truth)
 
 
@@ -95,41 +99,51 @@ def _equal_truth_error(files: Sequence[TableFile], truth: str) -> DataError:
     return DataError(problem, readings=readings)
 
 
-def _joined_readings(files: Sequence[TableFile], roles: InputOptions) -> list[OfferedReading]:
+def _joined_readings(
+    files: Sequence[TableFile], input_options: InputOptions
+) -> list[OfferedReading]:
     """Return how files of different columns may be joined: the first way that fits their values."""
-    if roles.join is not None or roles.run is not None or roles.engine not in (None, "polars"):
+    if (
+        input_options.join is not None
+        or input_options.run is not None
+        or input_options.engine not in (None, "polars")
+    ):
         return []
-    samples = [profile_sample(file, roles.null_value, roles.decimal) for file in files]
+    samples = [
+        profile_sample(file, input_options.null_value, input_options.decimal) for file in files
+    ]
     common_columns = [
         name for name in files[0].columns if all(name in file.columns for file in files)
     ]
-    row_columns = _row_columns({name: samples[0][name] for name in common_columns}, roles)
+    row_columns = _row_columns({name: samples[0][name] for name in common_columns}, input_options)
     key_columns = [[name for _ in files] for name in row_columns]
-    first_columns = [next(iter(_row_columns(sample, roles)), None) for sample in samples]
+    first_columns = [next(iter(_row_columns(sample, input_options)), None) for sample in samples]
     id_columns = [name for name in first_columns if name is not None]
     if len(id_columns) == len(files) and len({*id_columns}) > 1:
         key_columns.append(id_columns)
     for columns in key_columns:
-        name_rows = _name_rows(files, columns, roles)
-        if name_rows and _shared_values(files, columns, roles) >= MOST_SHARED:
+        name_rows = _name_rows(files, columns, input_options)
+        if name_rows and _shared_values(files, columns, input_options) >= MOST_SHARED:
             join = "+".join(dict.fromkeys(columns))
             meaning = (
                 f"each file has a model of the rows of {list_names([*dict.fromkeys(columns)])}"
             )
             return [OfferedReading(meaning, {"join": join})]
-    truth = named_truth({name: samples[0][name] for name in common_columns}, roles)
-    if truth is not None and _have_equal_truth(files, truth, roles):
+    truth = named_truth({name: samples[0][name] for name in common_columns}, input_options)
+    if truth is not None and _have_equal_truth(files, truth, input_options):
         meaning = "each file has a model of the same rows, in one order"
         return [OfferedReading(meaning, {"join": JOIN_ROWS})]
     return []
 
 
-def _row_columns(profiles: ColumnProfiles, roles: InputOptions) -> list[str]:
+def _row_columns(profiles: ColumnProfiles, input_options: InputOptions) -> list[str]:
     """Return the columns that may number or name the rows, those that are called so first."""
-    if roles.id in profiles:
-        return [str(roles.id)]
+    if input_options.id in profiles:
+        return [str(input_options.id)]
     free_columns = [
-        name for name in profiles if name not in (roles.truth, roles.weight, *roles.model)
+        name
+        for name in profiles
+        if name not in (input_options.truth, input_options.weight, *input_options.model)
     ]
     id_column = find_column(free_columns, (*ColumnNames.ID, *ColumnNames.ROW))
     tagged_columns = [
@@ -151,18 +165,20 @@ def _numbers_rows(profile: ColumnProfile) -> bool:
     return has_many_values and profile.is_integer
 
 
-def _name_rows(files: Sequence[TableFile], columns: Sequence[str], roles: InputOptions) -> bool:
+def _name_rows(
+    files: Sequence[TableFile], columns: Sequence[str], input_options: InputOptions
+) -> bool:
     """Return whether a column of each file has no value twice."""
     pairs = zip(files, columns, strict=True)
-    return all(are_unique([file], [name], roles) for file, name in pairs)
+    return all(are_unique([file], [name], input_options) for file, name in pairs)
 
 
 def _shared_values(
-    files: Sequence[TableFile], columns: Sequence[str], roles: InputOptions
+    files: Sequence[TableFile], columns: Sequence[str], input_options: InputOptions
 ) -> float:
     """Return the share of the values, of a column of each file, that occur in several files."""
     frames = [
-        scan(file, {name: "text"}, null_values=roles.null_value).rename({name: columns[0]})
+        scan(file, {name: "text"}, null_values=input_options.null_value).rename({name: columns[0]})
         for file, name in zip(files, columns, strict=True)
     ]
     rows = concatenate_frames(frames).drop_nulls()
@@ -170,13 +186,15 @@ def _shared_values(
     return float((row_counts["__clfeval_rows"] > 1).mean())
 
 
-def _have_equal_truth(files: Sequence[TableFile], truth: str, roles: InputOptions) -> bool:
+def _have_equal_truth(files: Sequence[TableFile], truth: str, input_options: InputOptions) -> bool:
     """Return whether files have the same truth of several classes in each row, in order."""
-    if roles.engine not in (None, "polars"):
+    if input_options.engine not in (None, "polars"):
         return False  # whose rows have no order
     if any(truth not in file.columns for file in files):
         return False  # a name that an option gives, of no column
-    lazy_frames = [scan(file, {truth: "text"}, null_values=roles.null_value) for file in files]
+    lazy_frames = [
+        scan(file, {truth: "text"}, null_values=input_options.null_value) for file in files
+    ]
     frames = [in_polars(rows).select(pl.col(truth).cast(pl.String)) for rows in lazy_frames]
     first_rows = [frame.head(FIRST_ROWS).collect() for frame in frames]
     if not all(rows.equals(first_rows[0]) for rows in first_rows):

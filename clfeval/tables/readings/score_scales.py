@@ -32,26 +32,30 @@ _NO_SCORES: frozenset[Tag] = frozenset({"weight", "count", "id", "index", "run",
 FINE = 3  # different numbers, so that percentages are no labels
 
 
-def percent_columns(profiles: Mapping[str, ColumnProfile], roles: InputOptions) -> list[str]:
+def percent_columns(
+    profiles: Mapping[str, ColumnProfile], input_options: InputOptions
+) -> list[str]:
     """Return the columns of percentages: by --model NAME:percent, else by their names and values.
 
     Not those that have a threshold.
     """
-    columns = _columns_of_sum_100(profiles, roles)
+    columns = _columns_of_sum_100(profiles, input_options)
     for name, profile in profiles.items():
-        is_given = any(fnmatchcase(name, pattern) for pattern in roles.percents)
+        is_given = any(fnmatchcase(name, pattern) for pattern in input_options.percents)
         has_named_scale = is_probability_name(name) and scale_of(profile) == "percent"
         is_percent = has_named_scale and profile.all_numbers and len(profile.texts) > FINE
         if name in columns or tags_of(name) & _NO_SCORES:
             continue
-        if any(fnmatchcase(name, pattern) for pattern in roles.log_odds):
+        if any(fnmatchcase(name, pattern) for pattern in input_options.log_odds):
             continue
-        if is_given or (is_percent and not roles.has_threshold(name)):
+        if is_given or (is_percent and not input_options.has_threshold(name)):
             columns.append(name)
     return columns
 
 
-def _columns_of_sum_100(profiles: Mapping[str, ColumnProfile], roles: InputOptions) -> list[str]:
+def _columns_of_sum_100(
+    profiles: Mapping[str, ColumnProfile], input_options: InputOptions
+) -> list[str]:
     """Return the columns of percentages that sum to 100 in every row: those of all classes."""
     names = [
         name
@@ -60,7 +64,7 @@ def _columns_of_sum_100(profiles: Mapping[str, ColumnProfile], roles: InputOptio
         and profile.all_numbers
         and len(profile.texts) > FINE
         and all(0 <= number <= HUNDRED for number in profile.numbers)
-        and not roles.has_threshold(name)
+        and not input_options.has_threshold(name)
     ]
     facts = PairFacts(profiles)
     if len(names) < 2 or len(profiles[names[0]].sample) < FEWEST_ROWS:
@@ -77,7 +81,7 @@ def divided_profile(profile: ColumnProfile) -> ColumnProfile:
 def with_scales(
     columns: Columns,
     profiles: Mapping[str, ColumnProfile],
-    roles: InputOptions,
+    input_options: InputOptions,
     percents: Collection[str],
 ) -> Columns:
     """Return columns with the scales of their scores; profiles: percentages are divided already.
@@ -90,11 +94,11 @@ def with_scales(
     scaled |= {name: (0.0, HUNDRED) for name in names if name in percents}
     log_odds = frozenset(
         model.columns[0]
-        for pattern in roles.log_odds
+        for pattern in input_options.log_odds
         for model in _models_of_scale(columns, pattern, "logit")
     )
-    _refuse_percent_log_odds(log_odds, roles)
-    for pattern in roles.turned:
+    _refuse_percent_log_odds(log_odds, input_options)
+    for pattern in input_options.turned:
         for model in _models_of_scale(columns, pattern, "reversed"):
             column = model.columns[0]
             _, divisor = scaled.get(column, (0.0, 1.0))
@@ -102,13 +106,13 @@ def with_scales(
             scaled[column] = (offset, -divisor)
     columns = replace(columns, scaled=scaled, log_odds=log_odds)
     is_long = columns.answer != "" and not columns.models  # its models are found in the rows
-    return columns if is_long else with_calibrated_models(columns, profiles, roles)
+    return columns if is_long else with_calibrated_models(columns, profiles, input_options)
 
 
-def _refuse_percent_log_odds(columns: Collection[str], roles: InputOptions) -> None:
+def _refuse_percent_log_odds(columns: Collection[str], input_options: InputOptions) -> None:
     """Raise UsageError for a column that is to be read as log odds and as percentages."""
     for name in columns:
-        if any(fnmatchcase(name, pattern) for pattern in roles.percents):
+        if any(fnmatchcase(name, pattern) for pattern in input_options.percents):
             message = f"{OPTION}--model {name}:logit{END} and {OPTION}--model {name}:percent{END} "
             raise bad_option(f"{message}cannot be combined", "keep one of them")
 

@@ -31,11 +31,11 @@ _LINE = re.compile(r"[-=_*~#+.]{2,}|[-=_*~#]")
 
 
 def refuse_summary_rows(
-    files: Sequence[TableFile], profiles: ColumnProfiles, roles: InputOptions
+    files: Sequence[TableFile], profiles: ColumnProfiles, input_options: InputOptions
 ) -> None:
     """Raise for rows that are no observations, with the condition that leaves them out."""
     if (
-        roles.where is not None
+        input_options.where is not None
         or max((profile.rows for profile in profiles.values()), default=0) < FEWEST_ROWS
     ):
         return
@@ -43,14 +43,14 @@ def refuse_summary_rows(
     if len(header_columns) >= max(2, MOSTLY * len(profiles)):
         cells = {name: [name] for name in header_columns}
         raise _summary_error(
-            files[0].name, profiles, roles, cells, "repeats the names of the columns"
+            files[0].name, profiles, input_options, cells, "repeats the names of the columns"
         )
     lines_by_column = {
         name: texts for name, profile in profiles.items() if (texts := _rare(profile, _LINE))
     }
     if len(lines_by_column) >= max(2, MOSTLY * len(profiles)):
         raise _summary_error(
-            files[0].name, profiles, roles, lines_by_column, "is a line that separates rows"
+            files[0].name, profiles, input_options, lines_by_column, "is a line that separates rows"
         )
     summaries_by_column = {
         name: texts
@@ -60,7 +60,7 @@ def refuse_summary_rows(
     }
     if summaries_by_column:
         message = "looks like a total or a mean, not an observation"
-        raise _summary_error(files[0].name, profiles, roles, summaries_by_column, message)
+        raise _summary_error(files[0].name, profiles, input_options, summaries_by_column, message)
 
 
 def _rare(profile: ColumnProfile, pattern: re.Pattern[str]) -> list[str]:
@@ -125,7 +125,7 @@ def _is_whole(number: float) -> bool:
 def _summary_error(
     file: str,
     profiles: ColumnProfiles,
-    roles: InputOptions,
+    input_options: InputOptions,
     cells: dict[str, list[str]],
     message: str,
 ) -> DataError:
@@ -136,8 +136,8 @@ def _summary_error(
     truths = [
         column_name
         for column_name in cells
-        if column_name == roles.truth
-        or _is_truth_by_values(column_name, profiles, roles, cells[column_name])
+        if column_name == input_options.truth
+        or _is_truth_by_values(column_name, profiles, input_options, cells[column_name])
     ]
     column_name = min(cells, key=lambda name: _place_of_column(name, profiles[name], truths))
     problems = [
@@ -153,7 +153,7 @@ def _summary_error(
     )
     options: dict[str, Any] = {"where": " and ".join(conditions)}
     is_named = is_certain_truth(column_name) or is_likely_truth(column_name)
-    if (is_named or column_name in truths) and roles.truth is None:
+    if (is_named or column_name in truths) and input_options.truth is None:
         options["truth"] = column_name
     meaning = "" if is_named or "truth" not in options else f"{quote_name(column_name)} is truth, "
     meaning += (
@@ -164,12 +164,12 @@ def _summary_error(
 
 
 def _is_truth_by_values(
-    name: str, profiles: ColumnProfiles, roles: InputOptions, texts: Sequence[str]
+    name: str, profiles: ColumnProfiles, input_options: InputOptions, texts: Sequence[str]
 ) -> bool:
     """Return whether a column is the likeliest truth by its values, without those of some rows."""
     observed_profile = replace(profiles[name], texts=profiles[name].texts.difference(texts))
     observed_profiles = {**profiles, name: observed_profile}
-    candidates = truth_candidates(observed_profiles, roles, PairFacts(observed_profiles))
+    candidates = truth_candidates(observed_profiles, input_options, PairFacts(observed_profiles))
     return bool(candidates) and candidates[0] == TruthCandidate(name, "values")
 
 

@@ -47,16 +47,22 @@ class TruthCandidate:
 
 
 def truth_candidates(
-    profiles: Mapping[str, ColumnProfile], roles: InputOptions, facts: PairFacts
+    profiles: Mapping[str, ColumnProfile], input_options: InputOptions, facts: PairFacts
 ) -> list[TruthCandidate]:
     """Return the columns that may be truth, the likeliest first.
 
     A name that only truth has claims it where its values allow that, and without such a name the
     only one that truth often has. A name whose values do not allow it leaves no other column.
     """
-    if roles.truth is not None:
-        return [TruthCandidate(roles.truth, "given")]
-    excluded = {roles.id, roles.weight, roles.cluster, *roles.by, ""}
+    if input_options.truth is not None:
+        return [TruthCandidate(input_options.truth, "given")]
+    excluded = {
+        input_options.id,
+        input_options.weight,
+        input_options.cluster,
+        *input_options.by,
+        "",
+    }
     free_columns = _without_copies(
         [name for name in profiles if name not in excluded], profiles, facts
     )
@@ -76,7 +82,7 @@ def truth_candidates(
     likely_columns = [name for name in likely_columns if _has_several_classes(profiles[name])]
     if likely_columns:
         return [TruthCandidate(name, "likely") for name in likely_columns]
-    unnamed_columns = [name for name in free_columns if name not in roles.model]
+    unnamed_columns = [name for name in free_columns if name not in input_options.model]
     return [TruthCandidate(name, "values") for name in _by_values(profiles, unnamed_columns, facts)]
 
 
@@ -92,9 +98,9 @@ def _without_copies(
     return originals
 
 
-def named_truth(profiles: Mapping[str, ColumnProfile], roles: InputOptions) -> str | None:
+def named_truth(profiles: Mapping[str, ColumnProfile], input_options: InputOptions) -> str | None:
     """Return the column of truth that an option or its name gives; None if none does."""
-    candidates = truth_candidates(profiles, roles, PairFacts(profiles))
+    candidates = truth_candidates(profiles, input_options, PairFacts(profiles))
     return next((candidate.name for candidate in candidates if candidate.claim != "values"), None)
 
 

@@ -53,8 +53,8 @@ def with_weight_kind(reading: Reading, facts: PairFacts, options: InputOptions) 
 def _kinds(reading: Reading, facts: PairFacts, options: InputOptions) -> list[WeightKind]:
     """Return what the weights of a reading may be."""
     name = str(reading.roles.weight)
-    profile, roles = facts.profiles[name], reading.roles
-    if roles.sampling_weights or roles.repeats or not profile.is_integer:
+    profile, input_options = facts.profiles[name], reading.roles
+    if input_options.sampling_weights or input_options.repeats or not profile.is_integer:
         return ["counts"]  # as it is said; fractions are sampling weights anyway
     if is_sampling_weight(name):
         return ["sampling"]

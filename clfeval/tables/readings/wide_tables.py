@@ -19,9 +19,9 @@ from clfeval.tables.readings.class_columns import (
     spare_complement,
 )
 from clfeval.tables.readings.confidences import with_confidence, with_doubtful_truth
-from clfeval.tables.readings.labels import default_positive, known_labels
+from clfeval.tables.readings.labels import known_labels
 from clfeval.tables.readings.pair_facts import PairFacts
-from clfeval.tables.readings.positive import positive_choices, positive_question
+from clfeval.tables.readings.positive import positive_choices, positive_question, with_upper_label
 from clfeval.tables.readings.reading import Reading
 from clfeval.tables.readings.requirements import (
     MOST_CLASSES,
@@ -58,18 +58,22 @@ class Decision:
         return [{column.name: role for column in self.columns} for role in self.roles]
 
 
-def wide_readings(file: str, profiles: ColumnProfiles, roles: InputOptions) -> list[Reading]:
+def wide_readings(
+    file: str, profiles: ColumnProfiles, input_options: InputOptions
+) -> list[Reading]:
     """Return the readings of a table with a column for each model; none if there is no truth."""
-    facts = PairFacts(profiles, frozenset(roles.denied))
+    facts = PairFacts(profiles, frozenset(input_options.denied))
     readings: list[Reading] = []
-    for candidate in truth_candidates(profiles, roles, facts)[:MOST_TRUTHS]:
-        readings += _readings_of_truth(file, profiles, roles, facts, candidate)
+    for candidate in truth_candidates(profiles, input_options, facts)[:MOST_TRUTHS]:
+        readings += _readings_of_truth(file, profiles, input_options, facts, candidate)
     return readings
 
 
-def probability_readings(file: str, profiles: ColumnProfiles, roles: InputOptions) -> list[Reading]:
+def probability_readings(
+    file: str, profiles: ColumnProfiles, input_options: InputOptions
+) -> list[Reading]:
     """Return the readings with columns of class probabilities."""
-    readings = wide_readings(file, profiles, roles)
+    readings = wide_readings(file, profiles, input_options)
     return [
         reading
         for reading in readings
@@ -80,27 +84,34 @@ def probability_readings(file: str, profiles: ColumnProfiles, roles: InputOption
 def _readings_of_truth(
     file: str,
     profiles: ColumnProfiles,
-    roles: InputOptions,
+    input_options: InputOptions,
     facts: PairFacts,
     candidate: TruthCandidate,
 ) -> list[Reading]:
     """Return the readings with a column as truth, those that leave no model are gone."""
     truth = candidate.name
-    excluded = {truth, roles.id, roles.weight, *roles.by, roles.cluster, ""}
+    excluded = {
+        truth,
+        input_options.id,
+        input_options.weight,
+        *input_options.by,
+        input_options.cluster,
+        "",
+    }
     free = {name: profile for name, profile in profiles.items() if name not in excluded}
-    classes = frozenset(known_labels(profiles[truth].texts, roles))
-    sets = probability_models(free, classes, roles, facts)
+    classes = frozenset(known_labels(profiles[truth].texts, input_options))
+    sets = probability_models(free, classes, input_options, facts)
     in_sets = {column for model in sets for column in model.columns}
     other_columns = [name for name in free if name not in in_sets]
-    view = TruthView.from_profiles(truth, profiles, other_columns, roles, facts, sets=sets)
-    if roles.model:
+    view = TruthView.from_profiles(truth, profiles, other_columns, input_options, facts, sets=sets)
+    if input_options.model:
         possible_readings = [_named_reading(file, view, sets, profiles, candidate)]
     else:
         possible_readings = [
             _reading(view, sets, profiles, candidate, assignment)
             for assignment in islice(_assignments(view), MOST_READINGS)
         ]
-    if roles.confidences:
+    if input_options.confidences:
         try:
             possible_readings = [with_confidence(reading, view) for reading in possible_readings]
         except UsageError:
@@ -118,17 +129,17 @@ def _readings_of_truth(
 
 
 def _readings_by_positive(
-    reading: Reading, profiles: ColumnProfiles, roles: InputOptions, facts: PairFacts
+    reading: Reading, profiles: ColumnProfiles, input_options: InputOptions, facts: PairFacts
 ) -> list[Reading]:
     """Return a reading with each possible positive class."""
     counts = profiles[reading.columns.truth].counts
     label_columns = [model.columns[0] for model in reading.columns.models if model.kind == "label"]
     predicted_labels = {text for name in label_columns for text in profiles[name].texts}
-    resolved = _with_upper_label(reading, counts, facts)
+    resolved = with_upper_label(reading, counts, facts)
     return [
         answered
-        for weighted in with_weight_kind(resolved, facts, roles)
-        for answered in with_positive(weighted, counts, roles, predicted=predicted_labels)
+        for weighted in with_weight_kind(resolved, facts, input_options)
+        for answered in with_positive(weighted, counts, input_options, predicted=predicted_labels)
     ]
 
 
@@ -230,13 +241,13 @@ def side_readings(reading: Reading, view: TruthView, columns: Collection[str]) -
     for roles_of in _combinations(fixed_roles, decisions):
         assignment = Assignment(roles_of, _names_in(decisions))
         options, words, questions = answers(column_of, assignment, ())
-        roles = replace(
+        input_options = replace(
             reading.roles,
             weight=reading.roles.weight or _first(roles_of, "weight"),
             cluster=reading.roles.cluster or _first(roles_of, "cluster"),
         )
         if (run := _first(roles_of, "run")) is not None:
-            roles = roles.with_runs(run, files=False)
+            input_options = input_options.with_runs(run, files=False)
         used_columns = {name for name, role in roles_of.items() if role != "unused"}
         unused = {
             name: reason
@@ -246,7 +257,7 @@ def side_readings(reading: Reading, view: TruthView, columns: Collection[str]) -
         readings.append(
             replace(
                 reading,
-                roles=roles,
+                roles=input_options,
                 columns=replace(reading.columns, unused=unused),
                 options={**reading.options, **options},
                 words=[*reading.words, *words],
@@ -375,11 +386,11 @@ def _reading(
     options, words, questions = answers(
         columns, assignment, models, two_classes=len(view.classes) == 2
     )
-    roles = replace(view.roles, weight=weight, cluster=cluster)
+    input_options = replace(view.roles, weight=weight, cluster=cluster)
     if (run := _first(role_of, "run")) is not None:
-        roles = roles.with_runs(run, files=False)
+        input_options = input_options.with_runs(run, files=False)
     table_columns = Columns(candidate.name, row_id, tuple(models), unused=unused)
-    return Reading(candidate.claim, table_columns, roles, options, words, questions)
+    return Reading(candidate.claim, table_columns, input_options, options, words, questions)
 
 
 def _first(role_of: Mapping[str, Role], role: Role) -> str | None:
@@ -553,27 +564,10 @@ def _refused_by_name(view: TruthView, candidate: TruthCandidate) -> list[Reading
     return [Reading(candidate.claim, columns, view.roles)]
 
 
-def _with_upper_label(reading: Reading, counts: Mapping[str, int], facts: PairFacts) -> Reading:
-    """Return a reading with the label of high scores as positive, if nothing else says which is."""
-    roles = reading.roles
-    if roles.positive is not None or default_positive(counts) is not None or len(counts) != 2:
-        return reading
-    top_labels = {
-        facts.upper_label(model.label_column, model.columns[0])
-        for model in reading.columns.models
-        if model.label_column is not None and model.kind == "score" and not model.confidence
-    }
-    top_labels |= {model.classes[0] for model in reading.columns.models if len(model.classes) == 1}
-    upper_classes = top_labels & {*counts}
-    if len(upper_classes) != 1:
-        return reading
-    return replace(reading, roles=replace(roles, positive=upper_classes.pop()))
-
-
 def with_positive(
     reading: Reading,
     counts: Mapping[str, int],
-    roles: InputOptions,
+    input_options: InputOptions,
     models: Sequence[ModelColumns] | None = None,
     predicted: Collection[str] = (),
 ) -> list[Reading]:
@@ -582,8 +576,8 @@ def with_positive(
     predicted: labels that models predict.
     """
     models = reading.columns.models if models is None else models
-    roles = replace(roles, positive=reading.roles.positive)
-    choices = positive_choices(reading.columns.truth, counts, roles, models, predicted)
+    input_options = replace(input_options, positive=reading.roles.positive)
+    choices = positive_choices(reading.columns.truth, counts, input_options, models, predicted)
     if len(choices) == 1 and not choices[0].options:
         return [reading]
     question = positive_question(counts)
