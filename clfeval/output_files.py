@@ -66,7 +66,21 @@ def open_scratch_file() -> IO[bytes]:
     """Open an anonymous temporary file, in memory if possible."""
     if _MEMORY:
         return open(os.memfd_create("clfeval"), "w+b")
-    return tempfile.TemporaryFile()
+    return tempfile.TemporaryFile(dir=temporary_folder())
+
+
+def temporary_folder() -> str:
+    """Return the folder of temporary files: that of TMPDIR, TEMP or TMP, else the system's.
+
+    `tempfile` tries a folder by writing a file there, which an interrupted process would leave.
+    """
+    if os.name != "posix" or tempfile.tempdir is not None:
+        return tempfile.gettempdir()
+    declared_folders = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
+    for folder in (*declared_folders, "/tmp", "/var/tmp", "/usr/tmp"):
+        if folder and os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK):
+            return os.path.abspath(folder)
+    return os.getcwd()
 
 
 class ReadOnceCopy:
@@ -101,8 +115,8 @@ class ReadOnceCopy:
 
     def _on_disk(self) -> IO[bytes]:
         if OPEN_FILES_FOLDER.is_dir():
-            return tempfile.TemporaryFile(prefix="clfeval-")
-        handle, self._name = tempfile.mkstemp(prefix="clfeval-")
+            return tempfile.TemporaryFile(prefix="clfeval-", dir=temporary_folder())
+        handle, self._name = tempfile.mkstemp(prefix="clfeval-", dir=temporary_folder())
         CleanupState.litter.add(self._name)
         return open(handle, "w+b")
 

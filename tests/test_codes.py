@@ -106,7 +106,7 @@ def test_every_reason_of_a_gate_has_its_sentence() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     ]
     given = [node.value for node in parts if isinstance(node, ast.keyword) and node.arg == "reason"]
-    names = ("NOT_THERE", "NOT_SIGNIFICANT", "UNDEFINED_THEN", "NO_INTERVAL")
+    names = ("NOT_IN_BASELINE", "NOT_SIGNIFICANT", "UNDEFINED_IN_BASELINE", "NO_INTERVAL")
     named = [*(getattr(limit_tests, name) for name in names), NO_BASELINE]
     found = {
         part.value

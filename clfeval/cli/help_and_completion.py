@@ -304,10 +304,11 @@ def _read_file_head(
     """Return header and first rows of a file, using polars only if the format needs it."""
     from tempfile import TemporaryDirectory
 
+    from clfeval.output_files import temporary_folder
     from clfeval.tables.csv import read_csv_head, skip_comments
     from clfeval.tables.source import open_sources
 
-    with TemporaryDirectory(prefix="clfeval-") as folder:
+    with TemporaryDirectory(prefix="clfeval-", dir=temporary_folder()) as folder:
         unpacked_name = _unpacked_head(file_name, folder)
         with open_sources([unpacked_name], reading_options) as sources:
             source = sources[0]

@@ -226,10 +226,7 @@ def check_labels_most_probable(
     readings: dict[str, CellReading] = {column: plain_readings[column] for column in model.columns}
     readings[label_column] = columns.label(label_column)
     largest = nw.max_horizontal(*model.columns)
-    text = nw.col(label_column).cast(nw.String)
-    pairs = zip(model.classes, model.columns, strict=True)
-    agrees = [(text == class_name) & (nw.col(column) >= largest) for class_name, column in pairs]
-    difference_count = (~nw.any_horizontal(*agrees, ignore_nulls=True)).cast(nw.Int64).sum()
+    difference_count = (~_is_most_probable(label_column, model, largest)).cast(nw.Int64).sum()
     differing_count = rows = 0
     for file in files:
         frame = scan(file, readings, null_values=columns.null_values)
@@ -245,6 +242,18 @@ def check_labels_most_probable(
         message = "its labels differ from the most probable class "
         message += f"in {differing_count:,} of {rows:,} rows"
         raise _labels_differ_error(message, model, files[0].name)
+
+
+def _is_most_probable(label_column: str, model: ModelColumns, largest: nw.Expr) -> nw.Expr:
+    """Return whether a label is a class whose probability is the largest one."""
+    text = nw.col(label_column).cast(nw.String)
+    return nw.any_horizontal(
+        *[
+            (text == class_name) & (nw.col(column) >= largest)
+            for class_name, column in zip(model.classes, model.columns, strict=True)
+        ],
+        ignore_nulls=True,
+    )
 
 
 def _labels_differ_error(

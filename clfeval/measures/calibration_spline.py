@@ -21,7 +21,7 @@ from functools import partial
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, divide
+from clfeval.arrays import Bools, Counts, Floats, cache_last_call, divide
 from clfeval.measures.logistic import log_odds, log_odds_slice
 from clfeval.measures.logistic_regression import fit_logistic, log_likelihood
 from clfeval.measures.probability import check_probabilities
@@ -203,8 +203,14 @@ def curve_distances(
     scores: Counts, positives: Counts, negatives: Counts, row: float = 1, knots: int | None = None
 ) -> Floats:
     """Return |p - c(p)| at each score, (..., m): the distance of the curve from the diagonal."""
-    curve = curve_values(scores, positives, negatives, row, knots)
-    return np.asarray(np.abs(curve - scores))
+    if row == 1 and knots is None:
+        return _default_distances(scores, positives, negatives)
+    return np.asarray(np.abs(curve_values(scores, positives, negatives, row, knots) - scores))
+
+
+@cache_last_call  # the mean and each quantile are of the same distances
+def _default_distances(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    return np.asarray(np.abs(curve_values(scores, positives, negatives) - scores))
 
 
 def ici(

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from shutil import which
-from tempfile import gettempdir
 from typing import Any
 
 from clfeval.errors import DataError, UsageError, format_option
+from clfeval.output_files import temporary_folder
 from clfeval.placeholders import END, OPTION
 from clfeval.tables.frames import Frame, collect, engine_errors, nw
 from clfeval.tables.input import InputOptions
@@ -49,12 +49,12 @@ STRICT = "spark.sql.ansi.enabled"
 SERVER_SETTING = "spark.remote"  # the setting that names a server of Spark Connect
 PARTITIONS = "spark.sql.sources.partitionColumnTypeInference.enabled"
 _RULES = ("PushDownPredicates", "PushPredicateThroughNonJoin", "InferFiltersFromConstraints")
+WAREHOUSE = "spark.sql.warehouse.dir"
 OWN_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     PARTITIONS: "false",
     "spark.sql.shuffle.partitions": "16",
-    "spark.sql.warehouse.dir": os.path.join(gettempdir(), "spark-warehouse"),
     # they would copy the decimals of `with_shortest_decimals` many times
     "spark.sql.optimizer.excludedRules": ",".join(
         f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in _RULES
@@ -279,6 +279,11 @@ def _decoded(functions: Any, key: str) -> Any:
     return functions.decode(functions.encode(key, "ISO-8859-1"), "UTF-8")
 
 
+def _own_settings() -> dict[str, str]:
+    """Return the settings of a session that is not on a server."""
+    return {**OWN_SETTINGS, WAREHOUSE: os.path.join(temporary_folder(), "spark-warehouse")}
+
+
 def _spark_session(settings: Mapping[str, str]) -> Any:
     """Return the session that is running, else a new one that writes nothing to the screen.
 
@@ -304,7 +309,7 @@ def _spark_session(settings: Mapping[str, str]) -> Any:
         builder = builder.remote(server_address)
     elif not uses_server and "spark.master" not in other_settings:
         builder = builder.master("local[*]")
-    for name, value in {**({} if uses_server else OWN_SETTINGS), **other_settings}.items():
+    for name, value in {**({} if uses_server else _own_settings()), **other_settings}.items():
         builder = builder.config(name, value)
     try:
         with _without_chatter(), keeping_interrupt_handler(), warnings.catch_warnings():

@@ -7,7 +7,6 @@ import os
 import re
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -25,7 +24,7 @@ from clfeval.errors import (
     raise_shortage,
     suggestion,
 )
-from clfeval.output_files import ReadOnceCopy
+from clfeval.output_files import ReadOnceCopy, temporary_folder
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.tables.input import Format, InputOptions
@@ -353,7 +352,7 @@ def _room_for(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"no space for a temporary copy in '{tempfile.gettempdir()}': {error.strerror}"
+        message = f"no space for a temporary copy in '{temporary_folder()}': {error.strerror}"
         hint = "use a folder with free space: TMPDIR=FOLDER clfeval ..."
         raise UsageError.new(message, "output", name, hint=hint) from error
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
 
+from clfeval.output_files import temporary_folder
 from tests.process.program import (
     BIN,
     NEEDS_BASH,
@@ -142,6 +144,35 @@ def test_a_full_disk_is_not_called_damaged_data(name: str) -> None:
     assert (done.code, done.out) == (2, "")
     assert problem_places(done.err) == [f"{name}: [output]"]
     check_text(done.err)
+
+
+UNTRIED = """
+import tempfile
+import clfeval.output_files as files
+def refuse(): raise AssertionError("a trial file, which a signal would leave there")
+tempfile._get_default_tempdir = refuse
+files.IN_MEMORY = 10
+from clfeval.__main__ import main
+main()
+"""
+
+
+def test_no_file_is_written_to_try_the_folder_of_copies() -> None:
+    Path("t.csv.gz").write_bytes(TABLES["t.csv.gz"])
+    done = python(UNTRIED, "mars", "t.csv.gz", "-q", "--save", "r.json", TMPDIR="/tmp")
+    assert (done.code, done.err) == (0, "")
+    assert Path("r.json").exists()
+
+
+def test_copies_are_in_the_first_folder_there_is(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setenv("TMPDIR", str(folder / "missing"))
+    monkeypatch.setenv("TEMP", str(folder))
+    assert temporary_folder() == str(folder)
+    monkeypatch.setattr(tempfile, "tempdir", "set by a caller")
+    assert temporary_folder() == "set by a caller"
 
 
 def test_a_small_copy_needs_no_disk() -> None:

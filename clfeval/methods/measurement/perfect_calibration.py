@@ -110,11 +110,11 @@ def _simulated_values(
         return {}
     row_counts = counts.positives + counts.negatives
     for positives in calibrated_positives(counts, draws, rng):
+        score_counts = (counts.scores, positives, row_counts - positives)
+        for class_counts in score_counts[1:]:
+            class_counts.setflags(write=False)  # measures share what follows from constant arrays
         for measure in measures:
-            function = measure.measure.function
-            value_blocks[measure.name].append(
-                np.asarray(function(counts.scores, positives, row_counts - positives))
-            )
+            value_blocks[measure.name].append(np.asarray(measure.measure.function(*score_counts)))
     return {name: np.concatenate(blocks) for name, blocks in value_blocks.items()}
 
 

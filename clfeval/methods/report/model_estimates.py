@@ -535,6 +535,8 @@ def _score_measurer(
         positives = np.add.reduceat(ordered_draws * ordered_truth, starts, axis=1)
         totals = np.add.reduceat(ordered_draws, starts, axis=1)
         score_counts = (distinct_scores, positives, totals - positives)
+        for counts in score_counts:
+            counts.setflags(write=False)  # measures share what follows from constant arrays
         return [
             np.broadcast_to(measure.measure.function(*score_counts), len(draws))
             for measure in measures

@@ -316,16 +316,16 @@ class SliceEstimates:
                 d, low, high, self._degrees_of_freedom(measure, slice_names), level=self.level
             )
         changes = Changes()
-        numbers_by_slice = zip(*(x.tolist() for x in (d, low, high, p)), strict=True)
-        for i, (d_i, low_i, high_i, p_i) in enumerate(numbers_by_slice):
-            slice_name = slice_names[i]
-            is_large_enough = self._is_large_enough(slice_name, measure.name)
+        for i, slice_name in enumerate(slice_names):
+            d_i, low_i, high_i, p_i = (x[i].item() for x in (d, low, high, p))
+            if not self._is_large_enough(slice_name, measure.name):
+                p_i = nan
             reason = inside_values[i].reason or outside_values[i].reason or "too_few_rows"
             changes[slice_name, measure.name] = change.Change(
                 outside_values[i],
                 inside_values[i],
                 change.estimate_or_none(d_i, low_i, high_i, reason if np.isnan(d_i) else None),
-                change.number_or_none(p_i) if is_large_enough else None,
+                change.number_or_none(p_i),
                 rows=self.sizes[slice_name][0].rows,
             )
         return changes

@@ -478,11 +478,10 @@ def _all_charts(result: Document, models: Sequence[str]) -> Iterator[Chart]:
         ]
         calibration_curves.append(_reference_line("calibrated", *SHARE_RANGE))
         title = "Calibration curve: observed share of positives by mean score, in deciles"
-        axis = Axis("mean score", range=SHARE_RANGE)
         yield Chart(
             "lines",
             title,
-            axis,
+            Axis("mean score", range=SHARE_RANGE),
             Axis(range=SHARE_RANGE),
             tuple(calibration_curves),
             name="calibration",

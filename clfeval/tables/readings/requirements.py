@@ -107,6 +107,11 @@ class TruthView:
         return [column for column in labels if column.predicts or not column.tags & BARRED]
 
     @cached_property
+    def predicted_labels(self) -> list[CandidateColumn]:
+        """The columns of labels that are called predictions or models; else all of labels."""
+        return [column for column in self.labels if column.predicts] or self.labels
+
+    @cached_property
     def base_scales(self) -> set[ScoreScale]:
         """The scales of models: of columns called prediction, else of those in 0 to 1; or none."""
         predicted_scales = {column.scale for column in self.strong_scores if column.predicts}
@@ -145,7 +150,8 @@ class TruthView:
 
     def has_other_models(self, column: CandidateColumn) -> bool:
         """Return whether another column, or a set of probabilities, can be a model."""
-        return bool(self.sets) or len(self.likely_models - {column.name}) > 0
+        is_likely = column.name in self.likely_models
+        return bool(self.sets) or len(self.likely_models) > is_likely
 
 
 def _with_sure_scores(column: CandidateColumn) -> CandidateColumn:
@@ -212,9 +218,7 @@ def may_be_confidence(column: CandidateColumn, view: TruthView) -> bool:
 
     No threshold on them gives the labels of a column.
     """
-    label_columns = view.labels
-    named_predictions = [labels for labels in label_columns if labels.predicts]
-    label_columns = named_predictions or label_columns
+    label_columns = view.predicted_labels
     is_constant = len(column.profile.texts) < 2  # a setting
     if column.kind != "number" or not label_columns or column.profile.is_integer or is_constant:
         return False

@@ -186,10 +186,8 @@ def _assignments(view: TruthView) -> Iterator[Assignment]:
     asked_columns |= {column.name for column in refused_columns}
     labels_apart = frozenset({*unmatched_labels, *(column.name for column in unmatched_columns)})
     for role_of in _combinations(fixed_roles, decisions):
-        roles_in_use = list(role_of.values())
-        if roles_in_use.count("weight") > 1 or roles_in_use.count("run") > 1:
-            continue
-        yield Assignment(role_of, asked_columns, labels_apart)
+        if not any([*role_of.values()].count(role) > 1 for role in ("weight", "run")):
+            yield Assignment(role_of, asked_columns, labels_apart)
 
 
 def _decision_of_group(columns: Sequence[CandidateColumn], roles: tuple[Role, ...]) -> Decision:
