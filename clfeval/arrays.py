@@ -100,6 +100,14 @@ def count_up_to(ascending: Floats, limits: Floats) -> Ints:
     return counts
 
 
+def constant_arrays(*arrays: Counts) -> list[Counts]:
+    """Return read-only views, so that functions of the same ones share what follows from them."""
+    views = [array.view() for array in arrays]
+    for view in views:
+        view.setflags(write=False)
+    return views
+
+
 def cache_last_call(function: Callable[..., Floats]) -> Callable[..., Floats]:
     """Cache the last call of a function of read-only arrays, by thread; results are read-only."""
     last = threading.local()

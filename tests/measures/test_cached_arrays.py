@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from clfeval.arrays import Counts, Floats, cache_last_call
+from clfeval.arrays import Counts, Floats, cache_last_call, constant_arrays
+from clfeval.measures import calibration_spline
 from clfeval.measures.calibration import (
     calibration_in_the_large,
     calibration_slope,
@@ -63,6 +64,28 @@ def test_what_is_remembered_cannot_be_written_to() -> None:
     with pytest.raises(ValueError, match="read-only"):
         double(a)[0] = 5
     assert double(a).tolist() == [2, 4]
+
+
+def test_summaries_of_constant_arrays_share_one_calibration_curve(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    curves = []
+
+    def curve_values(*counts: Counts) -> Floats:
+        curves.append(counts)
+        return np.array([0.5, 0.5, 0.5])
+
+    monkeypatch.setattr(calibration_spline, "curve_values", curve_values)
+    arrays = (np.array([0.1, 0.4, 0.9]), np.array([1, 0, 3]), np.array([2, 3, 0]))
+    views = constant_arrays(*arrays)
+    # distances .4 of 3 rows, .1 of 3 and .4 of 3
+    assert calibration_spline.ici(*views) == pytest.approx(0.3)
+    assert calibration_spline.distance_quantile(0.1, *views) == pytest.approx(0.1)
+    assert calibration_spline.distance_quantile(1, *views) == pytest.approx(0.4)
+    assert len(curves) == 1
+    arrays[1][:] = (2, 0, 2)  # they can still be written to
+    assert calibration_spline.ici(*constant_arrays(*arrays)) == pytest.approx(0.3)
+    assert len(curves) == 2
 
 
 def test_every_thread_remembers_for_itself() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Floats, constant_arrays
 from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document.cells import Row, as_row
@@ -110,9 +110,7 @@ def _simulated_values(
         return {}
     row_counts = counts.positives + counts.negatives
     for positives in calibrated_positives(counts, draws, rng):
-        score_counts = (counts.scores, positives, row_counts - positives)
-        for class_counts in score_counts[1:]:
-            class_counts.setflags(write=False)  # measures share what follows from constant arrays
+        score_counts = constant_arrays(counts.scores, positives, row_counts - positives)
         for measure in measures:
             value_blocks[measure.name].append(np.asarray(measure.measure.function(*score_counts)))
     return {name: np.concatenate(blocks) for name, blocks in value_blocks.items()}

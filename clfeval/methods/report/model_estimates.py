@@ -9,7 +9,7 @@ from math import isfinite, nan, sqrt
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.arrays import Bools, Counts, Floats, Ints, constant_arrays
 from clfeval.compare.change import DifferenceErrors, DifferenceSums, errors_of_rows
 from clfeval.compare.families import BestSet, PairPositions, adjusted_family, best_set, family_pairs
 from clfeval.compare.paired_estimates import PairedEstimates, PairLimits
@@ -534,9 +534,7 @@ def _score_measurer(
         ordered_draws = draws[:, order]
         positives = np.add.reduceat(ordered_draws * ordered_truth, starts, axis=1)
         totals = np.add.reduceat(ordered_draws, starts, axis=1)
-        score_counts = (distinct_scores, positives, totals - positives)
-        for counts in score_counts:
-            counts.setflags(write=False)  # measures share what follows from constant arrays
+        score_counts = constant_arrays(distinct_scores, positives, totals - positives)
         return [
             np.broadcast_to(measure.measure.function(*score_counts), len(draws))
             for measure in measures
