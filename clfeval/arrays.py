@@ -101,7 +101,7 @@ def count_up_to(ascending: Floats, limits: Floats) -> Ints:
 
 
 def constant_arrays(*arrays: Counts) -> list[Counts]:
-    """Return read-only views, so that functions of the same ones share what follows from them."""
+    """Return read-only views, so that `cache_last_call` recognises arrays that occur again."""
     views = [array.view() for array in arrays]
     for view in views:
         view.setflags(write=False)

@@ -177,8 +177,8 @@ def describe_ties(
 ) -> str:
     """Return the sentence on models tied with the best and models significantly worse.
 
-    tied, worse: names of models. untested: models for which there are too few rows. most: the
-    number of names that are listed.
+    tied, worse: names of models. untested: models for which there are too few rows. most: how
+    many names are listed, at most.
     """
     if untested:
         return _describe_ties_and_untested(tied, worse, untested, most)

@@ -72,7 +72,8 @@ def open_scratch_file() -> IO[bytes]:
 def temporary_folder() -> str:
     """Return the folder of temporary files: that of TMPDIR, TEMP or TMP, else the system's.
 
-    `tempfile` tries a folder by writing a file there, which an interrupted process would leave.
+    `tempfile` tries a folder by writing a file there, which an interrupted process would
+    leave behind.
     """
     if os.name != "posix" or tempfile.tempdir is not None:
         return tempfile.gettempdir()

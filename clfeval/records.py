@@ -91,10 +91,10 @@ TYPE_OF_NAME: Mapping[str, Any] = {
 @cache
 def _field_types(record: type) -> Mapping[str, tuple[Any, bool]]:
     """Return the type of each field of a record, and whether it may be None."""
-    type_of_name = {attribute.name: str(attribute.type) for attribute in fields(record)}
+    annotation_of_field = {attribute.name: str(attribute.type) for attribute in fields(record)}
     return {
         name: (TYPE_OF_NAME[re.split(r"\W", annotation)[0]], annotation.endswith("| None"))
-        for name, annotation in type_of_name.items()
+        for name, annotation in annotation_of_field.items()
     }
 
 

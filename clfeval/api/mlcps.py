@@ -96,7 +96,7 @@ def _read_compared_table(
     options: MlcpsOptions,
     on_open: OnOpen,
 ) -> MetricValues:
-    """Return the table to compare with; DataError if it lacks a metric of the first one, `values`.
+    """Return the table to compare with; DataError if it lacks a metric of the first one.
 
     It may be of another format, and its intervals are not shown.
     """
@@ -155,7 +155,7 @@ def _read_metric_table(
         _check_sides, is_transposed=options.transpose, are_requested=bool(metrics)
     )
     named_metrics = {*options.weight, *options.direction, *options.rescale}
-    named_metrics |= {scale.metric for scale in options.desirability}
+    named_metrics |= {goal.metric for goal in options.desirability}
     named_metrics_and_measures = named_metrics | {*map(measure_of_column, named_metrics)}
 
     def is_left_out(metric: str) -> bool:

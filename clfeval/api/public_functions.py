@@ -443,7 +443,7 @@ def public_function(steps: Steps) -> Callable[..., Document]:
 
 
 def _keyword_lines(options: Sequence[Option]) -> list[str]:
-    """Return the lines of a documentation on the keywords, one for each option."""
+    """Return the lines of the documentation on keywords, one for each option."""
     keyword_lines = []
     for option in options:
         help_text = fill_text(f"    {option.name}: {option.opt.help}", options, PYTHON)

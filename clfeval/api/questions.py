@@ -41,8 +41,8 @@ def dry_result(
 ) -> Document:
     """Return how tables are read, what is ambiguous, and what a command would compute.
 
-    option_groups: its options. opened_tables: empty if a table could not be opened. facts: on the
-    counts, by name. Tables: `reading`
+    option_groups: the options of the command. opened_tables: empty if a table could not be opened.
+    facts: on the counts, by name. Tables: `reading`
     (column taken why), `ambiguities` (code file row column text hint), `readings`
     (meaning command), `plan` (what value).
     """
@@ -392,7 +392,7 @@ class Questions:
 
 
 def _count_of_others(other_readings: Sequence[TriedReading]) -> str | None:
-    """Return how many readings are not listed, and the options that say them; None if all are."""
+    """Return how many readings are not listed, and the options that select them; None if none."""
     if not other_readings:
         return None
     option_names = dict.fromkeys(

@@ -266,7 +266,7 @@ def command_line_with_fixes(
 def _words_without_option(words: Iterable[str], option: Option, new_value: object) -> Iterator[str]:
     """Yield the words of a command line without an option, or without its replaced values.
 
-    new_value: the value that will be added, or None; a tuple is added to the values that there are.
+    new_value: the value that will be added, or None; a tuple is added to the existing values.
     """
     flags = {*(option.opt.flags or (option.flag,))}
     remaining_words = iter(words)

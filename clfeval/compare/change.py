@@ -91,10 +91,10 @@ class Change:
         if margin is not None and -margin < low and high < margin:
             return EQUIVALENT
         if self.significant(level):
-            distance_increase = -sign * difference if sign else self._farther(AIMS.get(aim))
-            if not distance_increase:
+            worsening = -sign * difference if sign else self._farther(AIMS.get(aim))
+            if not worsening:
                 return CHANGED
-            return WORSE if distance_increase > 0 else BETTER
+            return WORSE if worsening > 0 else BETTER
         return NOT_WORSE if margin is not None and low > -margin else UNDECIDED
 
     def _farther(self, aim: float | None) -> float:
@@ -413,7 +413,8 @@ def _difference_errors(
 ) -> DifferenceErrors:
     """Return the errors from k values of each of r terms, (r,) each, with weights q (r,).
 
-    total: the sum of weights of rows; parts: the number of sampling units.
+    total: the sum of weights of rows; parts: the number of sampling units, of sampling weights
+    Kish's effective one; 0 of too few clusters.
     """
     return DifferenceSums.from_terms(f, q).errors(total, parts, fewest, flips)
 
@@ -459,7 +460,7 @@ class DifferenceSums:
     ) -> DifferenceErrors:
         """Return the errors of differences: see `errors_of_rows`.
 
-        total: the sum of weights of rows; parts: the number of sampling units.
+        total, parts: as in `_difference_errors`.
         """
         second_moments = np.diag(self.products)
         rounding = _ROUNDING * (second_moments[:, None] + second_moments[None])

@@ -283,8 +283,9 @@ def best_set(
 ) -> BestSet | None:
     """Return the models tied with the best, from the family of all pairs; None without errors.
 
-    optimism = mean over draws Z ~ N(0, V) of (x + Z)_w - x_w, w the largest of the draw
-    x: the values, larger ones better.
+    optimism = mean over draws Z ~ N(0, V) of (x + Z)_w - x_w
+
+    x: the values, with the sign by which larger is better; w: the largest of the draw.
     Source: METHODS of the guide `numbers`; Efron 2011, Journal of the American Statistical
     Association 106:1602, by draws.
     """
@@ -349,7 +350,10 @@ def _shares_of_first(drawn_values: Floats) -> Floats:
 
 @lru_cache(1)  # of 1,000 models a root takes a second
 def _by_name(estimates: PairedEstimates) -> tuple[Floats, Floats, Ints]:
-    """Return root and V with models sorted by name, V 1 if unknown, and the rank of each model."""
+    """Return root and V with models sorted by name, and the rank of each model.
+
+    V is the identity where it is unknown.
+    """
     covariance = estimates.pair_errors.covariance
     name_order = sorted(range(len(estimates.models)), key=estimates.models.__getitem__)
     covariance = (
@@ -449,7 +453,7 @@ def reference_rows(
     """Yield differences of models from a reference by a measure, on the same rows.
 
     With `best` only pairs with the leader, adjusted for all pairs. values: of the models, with
-    their own intervals; rows: their number.
+    their own intervals; rows: the number of rows.
     """
     estimates = family.estimates
     pairs = (family.first, family.second)

@@ -73,7 +73,7 @@ class LabelSwaps:
 
         class_index: 0 for negatives, 1 for positives.
         """
-        votes = self.votes[class_index].astype(np.float64)  # whose product is quick
+        votes = self.votes[class_index].astype(np.float64)  # of which matrix products are quick
         weighted_votes = votes * self.n[class_index][:, None]
         first_models, first_positions = np.unique(first_indices, return_inverse=True)
         second_models, second_positions = np.unique(second_indices, return_inverse=True)
@@ -89,8 +89,8 @@ class LabelSwaps:
     def _p_values_of_size(self, positives: PairCells, negatives: PairCells, pairs: Ints) -> Floats:
         """Return the p-values of some pairs that differ in equally many rows of each class.
 
-        After swaps the first model predicts 0 to c of the c differing positives, and the second one
-        the others; so too of the e differing negatives. pairs: their indices.
+        After swaps the first model predicts "positive" for 0 to c of the c differing positives, and
+        the second one for the others; likewise for the differing negatives. pairs: their indices.
         """
         first_positives = np.arange(positives.differing[pairs[0]] + 1)
         first_negatives = np.arange(negatives.differing[pairs[0]] + 1)
@@ -167,6 +167,6 @@ def _pairs_of_equal_size(positives: Ints, negatives: Ints) -> Iterator[Ints]:
 
 
 def _coin(x: Ints) -> Floats:
-    """Return the probabilities of 0, 1, ... heads, x, in as many tosses as the last of x."""
+    """Return the probabilities of x = 0, 1, ... heads, in as many tosses as the last of x."""
     toss_count = float(x[-1])
     return np.asarray(special().binom(toss_count, x) / 2**toss_count)

@@ -410,22 +410,24 @@ class RateEstimates:
         i = self.models[first_estimates]
         j = self.models[second_estimates]
         rates = self.rates
-        # tp, fp of the first; tp, fp of the second
+        # along both rates of the first, then of the second, which is subtracted
         w = np.concatenate([self.slopes[:, first_estimates], -self.slopes[:, second_estimates]])
-        jumps = (self.jumps[:, first_estimates] ** 2 + self.jumps[:, second_estimates] ** 2) / 2
+        jump_squares = (
+            self.jumps[:, first_estimates] ** 2 + self.jumps[:, second_estimates] ** 2
+        ) / 2
         if rates.differ is None:
             v = np.concatenate([rates.covariance[:, i], rates.covariance[:, j]])
             squares = (w**2 * v).sum(axis=0)
             differs = np.ones((2, len(i)), bool)
         else:
             k = rates.differ.shape[-1]
-            rate_indices = np.stack([i % k, i % k + k, j % k, j % k + k])  # of tp, fp; tp, fp
+            rate_indices = np.stack([i % k, i % k + k, j % k, j % k + k])  # of both rates
             v = rates.covariance[i // k, rate_indices[:, None], rate_indices]
             squares = np.maximum(np.einsum("am,abm,bm->m", w, v, w), 0.0)
             differs = rates.differ[:, i, j % k]
         sizes = np.minimum(rates.sizes[:, i], rates.sizes[:, j]).min(axis=0)
-        has_change = (differs & (jumps > 0)).any(axis=0)
-        return np.where(has_change, np.sqrt(squares + jumps.sum(axis=0)), 0.0), sizes - 1
+        has_change = (differs & (jump_squares > 0)).any(axis=0)
+        return np.where(has_change, np.sqrt(squares + jump_squares.sum(axis=0)), 0.0), sizes - 1
 
     def intervals(
         self, first_estimates: Ints, second_estimates: Ints, *, level: float

@@ -339,8 +339,8 @@ def _threshold_of_scale(
         scored_model.kind != "label" and scored_model not in ranges
         for scored_model in settings.columns.models
     )
-    share_scale = len({*known_midpoints.values()}) == 1 and len(known_midpoints) == len(ranges)
-    is_common = share_scale and not has_probabilities
+    has_one_scale = len({*known_midpoints.values()}) == 1 and len(known_midpoints) == len(ranges)
+    is_common = has_one_scale and not has_probabilities
     model, midpoint = next(iter(known_midpoints.items()))
     thresholds: dict[str | None, float] = {
         scored_model.name: middle for scored_model, middle in known_midpoints.items()

@@ -107,7 +107,7 @@ def refuse_similar_labels(
     refuse_missing_words(file, truth, classes, declared_labels, {*predicted})
 
     def twins(labels: Iterable[str]) -> list[list[str]]:
-        """Return sets of labels that differ only in case or outer spaces, unless declared."""
+        """Return sets of labels that differ only in case or outer spaces, not all declared."""
         spellings_of: dict[str, list[str]] = {}
         for label in (label for label in labels if not is_mark(label)):
             spellings_of.setdefault(label.strip().lower(), []).append(label)
@@ -156,7 +156,7 @@ def threshold_from_labels(
 
     t is 0.5, or else the shortest number in the range. None where the scores cannot be read. write:
     formats numbers like the score column. Raises DataError where no threshold gives the labels, and
-    where no label is one of `truth_labels`.
+    where no label (with a confidence: not every label) is one of `truth_labels`.
     """
     ranges = _score_ranges(files, columns, str(model.label_column), score)
     if ranges is None:
@@ -227,7 +227,7 @@ def check_labels_most_probable(
     readings[label_column] = columns.label(label_column)
     largest = nw.max_horizontal(*model.columns)
     difference_count = (~_is_most_probable(label_column, model, largest)).cast(nw.Int64).sum()
-    differing_count = rows = 0
+    differing_rows = rows = 0
     for file in files:
         frame = scan(file, readings, null_values=columns.null_values)
         frame = frame.filter(~nw.col(label_column).is_null(), ~largest.is_null(), ~largest.is_nan())
@@ -236,11 +236,11 @@ def check_labels_most_probable(
         except engine_errors():
             return  # probabilities that cannot be read are reported by the pass over the rows
         file_differences, file_rows = counts.row(0)
-        differing_count += file_differences or 0  # null without rows
+        differing_rows += file_differences or 0  # null without rows
         rows += file_rows
-    if differing_count:
+    if differing_rows:
         message = "its labels differ from the most probable class "
-        message += f"in {differing_count:,} of {rows:,} rows"
+        message += f"in {differing_rows:,} of {rows:,} rows"
         raise _labels_differ_error(message, model, files[0].name)
 
 
@@ -267,7 +267,10 @@ def _labels_differ_error(
 
 
 def _shortest_number_between(low: float, high: float) -> float:
-    """Return 0.5 if it is in the range (low, high], else the shortest number in this range."""
+    """Return 0.5 if it is in the range (low, high], else the shortest number in this range.
+
+    Of an infinite range: `high` if `low` is infinite, else the next number above `low`.
+    """
     if low < DEFAULT_THRESHOLD <= high:
         return DEFAULT_THRESHOLD
     if isinf(low) or isinf(high):

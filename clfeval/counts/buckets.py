@@ -131,7 +131,7 @@ class Buckets:
         return replace(self.take(starts), low=low, high=high, m1=m1, m2=m2)
 
     def subtract(self, part: Buckets, indices: Ints) -> Buckets:
-        """Return the groups without those of a part, at `indices`; ranges stay those of all."""
+        """Return the groups less the sums of a part with groups at `indices`; ranges stay."""
         m1 = self.m1.copy()
         m2 = self.m2.copy()
         m1[:, indices] -= part.m1

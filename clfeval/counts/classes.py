@@ -169,7 +169,7 @@ class ClassScores(WeightedCounts):
 
 
 def _digest(header: str, columns: Iterable[Any], statistic: ClassPatterns | ClassScores) -> str:
-    """Return the sha256 of a header, of columns (m,), and of the counts of a statistic."""
+    """Return the sha256 of a header, columns (m,), and the counts and clusters of a statistic."""
     hasher = sha256(header.encode("utf-8", "surrogatepass"))
     for column in (*columns, from_units(statistic.n, statistic.unit)):
         hasher.update(column.astype(f"<{column.dtype.kind}8").tobytes())
@@ -211,7 +211,7 @@ def class_order(check: PatternCheck, settings: CountSettings) -> tuple[str, ...]
     input_options = settings.roles
     class_names = {*check.classes, *input_options.classes, settings.positive}
     class_names |= {label for model in models if model.kind == "classes" for label in model.classes}
-    # as 1 next to 0, if predicted
+    # the other class of a pair such as 0 and 1 counts too, if a model predicts it
     likely_classes = known_labels(check.classes, input_options) - class_names
     if likely_classes:
         predicted_texts = distinct_texts(

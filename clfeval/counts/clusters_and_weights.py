@@ -68,8 +68,10 @@ class ClusterCounts:
     def subtract(self, part: ClusterCounts, place: Ints) -> ClusterCounts:
         """Return the counts without those of a part, whose pattern i is place[i] here."""
         key_width = 1 + max(int(places.max(initial=0)) for places in (self.place, place))
-        index_of_part = np.searchsorted(np.array(self.names, object), np.array(part.names, object))
-        part_keys = index_of_part[part._cluster_index] * key_width + place[part.place]
+        cluster_indices = np.searchsorted(
+            np.array(self.names, object), np.array(part.names, object)
+        )
+        part_keys = cluster_indices[part._cluster_index] * key_width + place[part.place]
         owners = self._cluster_index
         n = self.n.copy()
         n[np.searchsorted(owners * key_width + self.place, part_keys)] -= part.n

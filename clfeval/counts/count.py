@@ -200,8 +200,8 @@ def _count_patterns(
 ) -> PredictionCounts:
     """Count the patterns of all rows, with settings corrected by what the rows show.
 
-    opened_table: given where the table may be read again; top: the rows that --top predicts as
-    positive.
+    opened_table: given where the table may be read again; top: the numbers of rows that --top
+    predicts as positive.
     """
     if settings.strange:
         check_structure(settings.files, settings.tasks)

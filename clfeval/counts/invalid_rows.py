@@ -165,8 +165,8 @@ def refuse_invalid_rows(
 ) -> None:
     """Raise DataError with the invalid rows of all files, if any.
 
-    has_conflicts, weights, lacks_clusters: rows of an id contradict each other, weights are
-    invalid, clusters are missing.
+    has_conflicts: rows of an id contradict each other. weights: some may be invalid.
+    lacks_clusters: some rows have no cluster.
     """
     classes = [*classes]
     labels = sorted(known_labels(classes, settings.roles), key=natural_sort_key)

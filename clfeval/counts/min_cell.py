@@ -78,11 +78,11 @@ class DividedModel:
     def points(self, slice_index: int) -> set[tuple[int, int]]:
         """Return positives and negatives of a slice below each of its edges."""
         sums = self.groups.n[slice_index].cumsum(axis=1)
-        groups_below = [
+        last_indices = [
             int(self.edges.places[edge]) - 1 for edge in self.edges_of_slice[slice_index]
         ]
         return {
-            (int(sums[0, group_index]), int(sums[1, group_index])) for group_index in groups_below
+            (int(sums[0, group_index]), int(sums[1, group_index])) for group_index in last_indices
         }
 
 
@@ -328,8 +328,9 @@ class DivisionTree:
     ) -> dict[int, list[int]]:
         """Return the edges of each slice, ascending, among those that are allowed.
 
-        points_of_models: positives and negatives below the edges of other models, of which a slice
-        has to have the same. min_rows: rows of each class on either side of an edge.
+        points_of_models: of each similar model, by slice, the positives and negatives below its
+        edges; the slice is divided only where its own are among them. min_rows: fewest rows of each
+        class on either side of an edge.
         """
         edges_of_slice: dict[int, list[int]] = {slice_index: [] for slice_index in allowed}
         allowed_edges = {slice_index: {*edges} for slice_index, edges in allowed.items()}

@@ -74,7 +74,7 @@ class PredictionCounts:
     def from_patterns(
         cls, check: PatternCheck, settings: CountSettings, top: TopRows | None = None
     ) -> PredictionCounts:
-        """Build from checked patterns; top: the rows that --top predicts as positive."""
+        """Build from checked patterns; top: the numbers of rows that --top predicts as positive."""
         raw_patterns = check.grouped
         positive = settings.positive
         models = settings.columns.models

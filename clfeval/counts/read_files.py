@@ -367,7 +367,7 @@ def _sum_counts(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.DataFrame:
     sums = (pl.col(SUMMED[:3]).sum(), pl.col("lo").min(), pl.col("hi").max())
     is_single = pl.col("m1").is_null().all().alias("single")
     table = rows.group_by(keys).agg(*sums, is_single).sort(keys)
-    # without a sum null, which polars adds up to 0
+    # null where no row has a sum: polars would give 0
     known_sums = pl.when(~pl.col("single")).then(pl.col("m1", "m2"))
     return table.with_columns(known_sums).drop("single").collect(engine="streaming")
 
@@ -512,10 +512,10 @@ def _bits_in_force(
     known_bits = [bits for bits in (*file_bits, *requested_bits) if bits is not None]
     if known_bits:
         return min(known_bits)
-    distinct_count = pl.col("key").n_unique()
-    largest_number = table.filter(block=SCORES).group_by("model").agg(distinct_count)["key"].max()
-    # of no scores the count is null
-    has_many = isinstance(largest_number, int) and largest_number > MOST_DISTINCT
+    distinct_expr = pl.col("key").n_unique()
+    most_distinct = table.filter(block=SCORES).group_by("model").agg(distinct_expr)["key"].max()
+    # the number is None without scores
+    has_many = isinstance(most_distinct, int) and most_distinct > MOST_DISTINCT
     return BITS if requested_scores is None and has_many else None
 
 

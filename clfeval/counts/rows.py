@@ -132,11 +132,11 @@ class ScoredRows:
         weights = None if self.weights is None else self.weights[rows]
         owners = None if self.owners is None else self.owners[rows]
         if weights is None:  # sorting numbers takes half the time of sorting indices
-            class_code = 2 * slice_score_index + truth  # its last bit is the class
-            class_code = np.sort(
-                class_code.astype(np.int32) if len(score_index) < 2**30 else class_code
+            score_class_code = 2 * slice_score_index + truth  # its last bit is the class
+            score_class_code = np.sort(
+                score_class_code.astype(np.int32) if len(score_index) < 2**30 else score_class_code
             )
-            counts = ScoreCounts.from_rows(class_code >> 1, class_code % 2 == 1, None)
+            counts = ScoreCounts.from_rows(score_class_code >> 1, score_class_code % 2 == 1, None)
         else:
             counts = ScoreCounts.from_rows(slice_score_index, truth, weights, self.unit)
         indices = counts.scores.astype(np.int64)
@@ -161,10 +161,10 @@ class ScoredRows:
     def _owned(self, counts: ScoreCounts, score_index: Ints, truth: Bools) -> ScoreCounts:
         """Return score counts with the cluster counts or row weights of their rows."""
         m = len(counts.scores)
-        class_index = np.where(truth, score_index, score_index + m)
+        count_index = np.where(truth, score_index, score_index + m)
         n = np.ones(len(score_index), np.int64) if self.weights is None else self.weights
         return replace(
-            counts, clusters=clusters_or_weights(_row_owners(n, self.owners), class_index, n, 2 * m)
+            counts, clusters=clusters_or_weights(_row_owners(n, self.owners), count_index, n, 2 * m)
         )
 
 
@@ -240,7 +240,7 @@ def read_scored_rows(predictions: PredictionCounts, labels: Collection[str] = ()
     slices = slice_rows_of_tables(tables, columns.facets, columns.by)
     return ScoredRows(
         models=scored_indices,
-        scores=tuple(column.take(row_order) for column in scores),  # less time than by [order]
+        scores=tuple(column.take(row_order) for column in scores),  # faster than indexing
         truth=truth.take(row_order),
         weights=None if weights is None else weights[row_order],
         slices={label: np.sort(rank[rows]) for label, rows in slices.items()},
@@ -426,7 +426,7 @@ def _changed_rows(
     """Return key, truth and votes of the rows that a model predicts newly right, or newly wrong.
 
     pair: the indices of the model and its reference. first_rows: the first rows of the frame, which
-    usually have as many as `most`; None to return all rows.
+    usually have `most` of these; None to return all of these from the whole frame.
     """
     new, old = (nw.col(f"v{i}") for i in pair)
     is_changed = (new != old) & ((new if is_right else old) == nw.col("t"))

@@ -249,8 +249,8 @@ class ScoreCounts(WeightedCounts):
             np.add.reduceat(n, first_indices) for n in (self.positives, self.negatives)
         )
         group_index = np.searchsorted(first_indices, np.arange(m), side="right") - 1
-        class_group_index = np.concatenate([group_index, group_index + len(first_indices)])
-        clusters = None if self.clusters is None else self.clusters.renumber(class_group_index)
+        count_index = np.concatenate([group_index, group_index + len(first_indices)])
+        clusters = None if self.clusters is None else self.clusters.renumber(count_index)
         return ScoreCounts(self.scores[first_indices], positives, negatives, self.unit, clusters)
 
     def subtract(self, part: ScoreCounts) -> ScoreCounts:
@@ -260,8 +260,8 @@ class ScoreCounts(WeightedCounts):
         negatives = self.negatives.copy()
         positives[indices] -= part.positives
         negatives[indices] -= part.negatives
-        class_indices = np.concatenate([indices, indices + len(self.scores)])
-        clusters = subtract_owners(self.clusters, part.clusters, class_indices)
+        count_indices = np.concatenate([indices, indices + len(self.scores)])
+        clusters = subtract_owners(self.clusters, part.clusters, count_indices)
         buckets = self.buckets
         if buckets is not None and part.buckets is not None:
             buckets = buckets.subtract(part.buckets, indices)
@@ -356,13 +356,13 @@ def count_model_scores(evaluated: EvaluatedRows, i: int) -> Mapping[str | None, 
             return counts
         m = len(counts.scores)
         score_index = np.searchsorted(counts.scores, scores[mask])
-        class_index = np.concatenate([score_index, score_index + m])  # positives come first
+        count_index = np.concatenate([score_index, score_index + m])  # positives come first
         n = np.concatenate([positives[mask], negatives[mask]])
         entry_indices = np.flatnonzero(n)
         owner_indices = np.arange(2 * len(scores)).reshape(2, -1)[:, mask].ravel()[entry_indices]
         owned = clusters_or_weights(
             select_owners(owners, owner_indices),
-            class_index[entry_indices],
+            count_index[entry_indices],
             n[entry_indices],
             2 * m,
         )

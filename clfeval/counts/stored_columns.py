@@ -43,9 +43,9 @@ def cell_rules(description: Mapping[str, Any]) -> Iterator[CellRule]:
     yield CellRule("n", "is null", pl.col("n").is_null())
     yield CellRule("n", "is negative", pl.col("n") < 0)
     yield CellRule("n", "is more than the rows of the table", pl.col("n") > description["rows"])
-    is_spelled = pl.col("pattern").str.contains(pattern_regex)
+    is_valid_pattern = pl.col("pattern").str.contains(pattern_regex)
     problem = f"is not 0 or 1 for each of {len(models)} models"
-    yield CellRule("pattern", problem, ~is_spelled.fill_null(value=False), PATTERNS)
+    yield CellRule("pattern", problem, ~is_valid_pattern.fill_null(value=False), PATTERNS)
     yield CellRule(
         "model", "names no model with scores", _not_among("model", scored_models), SCORES
     )

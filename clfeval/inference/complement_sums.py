@@ -24,7 +24,7 @@ class _PartPairs:
 
     Pairs are of the first and the second class, as in `RankedPairs`. sizes, remaining: rows of the
     part, and outside it. counts, all_counts (d,): rows of the part and of all at each score. below
-    (4, d): `RankedPairs.below` at these scores; lower (d,): mid-ranks in all rows. beaten,
+    (4, d): `RankedPairs.below` at these scores. lower (d,): all rows below, ties one half. beaten,
     beaten_within (d,): how many rows of the other class a row of this one beats, of all and of the
     part. beating (d,): how many rows of this class outside the part beat one of the other class.
     """
@@ -88,7 +88,7 @@ class RankedPairs:
         pairs = totals[0] * totals[1]
         if not 0 < 2 * pairs < _MAX_TWICE_PAIRS:
             return None
-        pairs_up_to = _sum_of_products(positives, np.cumsum(negatives))  # tied ones too
+        pairs_up_to = _sum_of_products(positives, np.cumsum(negatives))  # tied ones included
         tied_pairs = _sum_of_products(positives, negatives)
         won = 2 * pairs_up_to - tied_pairs
         swapped = won > pairs
@@ -115,7 +115,7 @@ class RankedPairs:
         if self.totals[0] > 2 * remaining[0] or self.totals[1] > 2 * remaining[1]:
             return None
         pairs = 2 * remaining[0] * remaining[1]
-        # less the pairs with a row of the part; those of two such rows are in both products
+        # subtract the pairs with a row of the part; both products have those of two such rows
         won = self.won + 2 * _sum_of_products(
             part.counts[0], part.beaten_within[0] - part.beaten[0]
         )
@@ -140,7 +140,7 @@ class RankedPairs:
             all_counts = (self.rows[0].take(positions), self.rows[1].take(positions))
         below = np.ascontiguousarray(self.below.take(positions, axis=0).T)
         lower = (below[0] + all_counts[0] / 2, below[1] + all_counts[1] / 2)
-        # rows of the part below each score, by class, those at it one half
+        # rows of the part below each score, by class; those at it count one half
         first_below = np.cumsum(rows[0]) - rows[0] / 2
         second_below = np.cumsum(rows[1]) - rows[1] / 2
         return _PartPairs(
@@ -176,9 +176,9 @@ class RankedPairs:
         return squares if squares > _DUST * factor**2 * self.squares[k] else 0.0
 
     def _cross_products(self, k: int, part: _PartPairs, weighted_shares: Floats) -> float:
-        """Return the sum of x t of the rows of class k outside; t = y / n less the area.
+        """Return the sum of (x - A) t over the rows of class k outside; t = y - A, A the area.
 
-        x, y, n: as in `complement`. weighted_shares: x less the area, times the rows.
+        x, y: the shares of `complement`. weighted_shares: x - A times the rows of the part.
         """
         area = self.area
         other_counts = part.counts[1 - k]
@@ -191,7 +191,7 @@ class RankedPairs:
         return products_x_y / max(part.sizes[1 - k], 1) + area * float(weighted_shares.sum())
 
     def _products_within(self, k: int, part: _PartPairs) -> float:
-        """Return the sum of t² of the rows of class k outside; t as in `_cross_products`."""
+        """Return the sum of t² over the rows of class k outside; t as in `_cross_products`."""
         area = self.area
         n = max(part.sizes[1 - k], 1)
         other_counts = part.counts[1 - k]
@@ -250,7 +250,7 @@ class PowerSums:
 
         fewest: the rows of the smaller class. None where less than half of the rows are left.
         """
-        # the sums outside: rows, and s1 to s4 of powers 1 to 4
+        # the sums outside: of power 0, the rows, and s1 to s4 of powers 1 to 4
         rows, s1, s2, s3, s4 = (self.sums - part.sums).tolist()
         if not 0 < self.sums[0] <= 2 * rows:
             return None

@@ -109,7 +109,7 @@ class GroupValues:
         The tau² with P(chi²_{k-1} > Q(tau²)) = probability, Q the sum of squares of `weighted`.
         Source: Viechtbauer 2007, Statistics in Medicine 26:37 (Q-profile).
         """
-        # of squares, at the quantiles
+        # the sums of squares at the quantiles
         sums = chi_square_quantile(len(self.values) - 1, 1 - probabilities)
         least_positive_sum = float(sums[sums > 0].min(initial=1.0))
         scaled_squared_range = float(np.ptp(self.values)) ** 2 * len(self.values)
@@ -118,7 +118,7 @@ class GroupValues:
         )
 
         def is_below(tau2: Floats) -> Bools:
-            """Return where tau² is below the quantile: the sum of squares falls with it."""
+            """Return where tau² is below the quantile: the sum of squares falls as tau² rises."""
             _, _, squares = self.weighted(tau2)
             return np.asarray(squares > sums)
 

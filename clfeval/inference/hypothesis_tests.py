@@ -136,7 +136,7 @@ def random_true_positives(
     high = min(p, m, np.ceil(mean + half_range))
     t = np.arange(low, high + 1)
 
-    log_gamma = special().gammaln  # the log factorial of a number less 1
+    log_gamma = special().gammaln  # log_gamma(x) is ln of (x - 1)!
 
     def log_combinations(k: Floats, total: float) -> Floats:
         """Return the logarithm of the number of ways to choose k of `total`."""
@@ -217,12 +217,12 @@ def separation_test(
         p_value = float(special().kolmogorov(observed * math.sqrt(effective_size)))
         return p_value, "Kolmogorov distribution"
     permutation_count = 0
-    larger_count = 0
+    extreme_count = 0
     for permuted_counts in permuted_positives(n, positive_count, rng):
         distances = distance(scores, permuted_counts, n - permuted_counts)
-        larger_count += int((distances >= observed * (1 - _TIE_TOLERANCE)).sum())
+        extreme_count += int((distances >= observed * (1 - _TIE_TOLERANCE)).sum())
         permutation_count += len(permuted_counts)
-    return (1 + larger_count) / (1 + permutation_count), f"{permutation_count:,} permutations"
+    return (1 + extreme_count) / (1 + permutation_count), f"{permutation_count:,} permutations"
 
 
 def permuted_tables(table: Counts, rng: np.random.Generator) -> Iterator[Counts]:
@@ -308,7 +308,7 @@ def calibration_tests(
 
 
 def _observed_statistics(sums: Floats) -> tuple[Floats, float]:
-    """Return both test statistics, (2,), and sum v z², by `_group_sums`, (6, g)."""
+    """Return both test statistics, (2,), and sum v z²; sums (6, g): see `_group_sums`."""
     _, r, v, vz, vzz, zr = sums
     mean = vz.sum() / v.sum()
     variance = vzz.sum() - mean * vz.sum()
@@ -318,9 +318,10 @@ def _observed_statistics(sums: Floats) -> tuple[Floats, float]:
 
 
 def _simulation_cells(x: Floats, starts: Ints, is_normal: Bools) -> Ints:
-    """Return the starts of the cells of scores to draw for; groups that are normal are one cell.
+    """Return the starts of the cells of scores to draw for: of few scores each is a cell.
 
-    starts, is_normal (g,): of the groups.
+    Of more, each normal group is one cell. starts, is_normal (g,): where groups start, and which
+    are normal.
     """
     if len(x) <= _FEW:
         return np.arange(len(x))
@@ -329,7 +330,7 @@ def _simulation_cells(x: Floats, starts: Ints, is_normal: Bools) -> Ints:
 
 
 def _simulated_tail(draws: Floats, observed: float, df: int, chi_square_p: float) -> float:
-    """Return the tail probability by draws; beyond all of them in proportion to chi-square's.
+    """Return the tail probability by draws; beyond all of them it falls as chi-square's does.
 
     chi_square_p: the tail probability of the observed statistic by chi-square.
     """
@@ -412,7 +413,7 @@ def _group_starts(rows: Counts) -> Ints:
 
     A score is in the group in which the middle of its rows lies.
     """
-    cumulated = rows.cumsum(dtype=np.float64)  # units may be 2**60
+    cumulated = rows.cumsum(dtype=np.float64)  # counts may reach 2**60
     k = np.arange(1, GROUPS)
     starts = np.searchsorted(cumulated, k * (cumulated[-1] / GROUPS))
     scaled_middles = GROUPS * (2 * cumulated[starts] - rows[starts])

@@ -254,7 +254,7 @@ def confidence_limits(
 def _logit_limits(x: Floats, half_width: Floats, low: float, high: float) -> tuple[Floats, Floats]:
     """Return the limits of x that are symmetric for ln of (x - low) / (high - x).
 
-    half_width: of the interval by the standard error of x itself.
+    half_width: the quantile times the standard error of x.
     """
     from_low = x - low
     to_high = high - x
@@ -504,7 +504,7 @@ def share_divisor(
     totals (m, 4) are TP, FP, P and N. `heavy` is the weight of the heavier class of the share.
     """
     s, x, w = (np.asarray(array, np.float64) for array in (sums, totals, denominator))
-    # no cluster has rows of both classes, or hits and other rows of a class
+    # where no cluster has rows of both classes, nor both predictions of one class
     rows_are_clusters = s[:, 2, 3] == 0
     for hit_index, total_index in ((0, 2), (1, 3)):
         rows_are_clusters &= np.isclose(

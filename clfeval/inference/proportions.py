@@ -251,21 +251,21 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
     pairs, inverse = np.unique(
         np.column_stack([successes.ravel(), trials.ravel()]), axis=0, return_inverse=True
     )
-    # each distinct pair once
+    # the limits of each distinct pair are computed once
     low, high = _exact_limits(pairs[:, 0], pairs[:, 1], tail)
     index = inverse.reshape(successes.shape)
     return low[index], high[index]
 
 
 def _exact_limits(k: Floats, n: Floats, tail: float) -> tuple[Floats, Floats]:
-    """Return the exact limits of k of n, (q,) each, NaN where n = 0; tail: that of each limit."""
+    """Return the exact limits of k of n, (q,) each, NaN where n = 0; tail: beyond each limit."""
     # the bounds of the rarer outcome, and one minus them: no digits are lost next to one
     rarer = np.minimum(k, n - k)
     commoner = np.maximum(k, n - k)
     low = np.where(rarer > 0, special().betaincinv(rarer, commoner + 1, tail), 0.0)
     high = np.where(commoner > 0, special().betainccinv(rarer + 1, commoner, tail), 1.0)
     is_below_half = 2 * k <= n
-    # added: NaN without rows, else 0
+    # this term makes limits NaN without rows
     undefined_term = np.where(n > 0, 0.0, np.nan)
     lower = np.where(is_below_half, low, 1 - high)
     upper = np.where(is_below_half, high, 1 - low)
@@ -307,7 +307,7 @@ def jeffreys(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Float
     successes = np.asarray(k, np.float64)
     trials = np.asarray(n, np.float64)
     tail = tail_probability(level)
-    # added: NaN without rows, else 0
+    # this term makes limits NaN without rows
     undefined_term = np.where(trials > 0, 0.0, np.nan)
     low = np.where(
         successes > 0, special().betaincinv(successes + 0.5, trials - successes + 0.5, tail), 0.0
@@ -447,7 +447,7 @@ def flip_test(differences: ArrayLike) -> float:
     unit = _common_unit(np.unique(np.abs(values)))
     if not unit:
         return 1.0
-    if np.abs(values).sum() > _MOST_SUMS * unit:  # sums differ by two units
+    if np.abs(values).sum() > _MOST_SUMS * unit:  # possible sums are two units apart
         z = (abs(float(values.sum())) - unit) / math.sqrt(float((values**2).sum()))
         return min(1.0, math.erfc(z / math.sqrt(2)))
     whole_differences = np.rint(values / unit).astype(np.int64)
@@ -459,7 +459,7 @@ def flip_test(differences: ArrayLike) -> float:
     if not observed:
         return 1.0
     probabilities = np.ones(1)  # of (sum + greatest) / 2 over the clusters so far
-    # all clusters with one size of difference at a time: their positive ones are binomial
+    # of all clusters with one size of difference the number of positive ones is binomial
     for size, multiplicity in zip(sizes.tolist(), multiplicities.tolist(), strict=True):
         size_probabilities = np.zeros(size * multiplicity + 1)
         log_counts = [

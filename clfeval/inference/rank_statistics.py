@@ -92,8 +92,8 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
         lost: float = 2 * p * n - won
     else:
         won, lost = (
-            math.fsum((pos[block] * 1.0 * twice_beaten(block)).sum() for block in blocks)
-            for twice_beaten in (twice_below, lambda block: 2 * n - twice_below(block))
+            math.fsum((pos[block] * 1.0 * twice_negatives(block)).sum() for block in blocks)
+            for twice_negatives in (twice_below, lambda block: 2 * n - twice_below(block))
         )
     value = won / (won + lost)
     squares = (math.nan, math.nan)
@@ -315,7 +315,7 @@ def _cluster_sums(
 ) -> ClusterSums:
     """Return the sums over clusters; alone: these are rows with different weights."""
     score_count = len(placements.positives)
-    # of a_c, b_c, positives, negatives and a_c + b_c, by class of the row
+    # what a row of each class adds to a_c, b_c, positives, negatives and a_c + b_c
     sum_weights = np.zeros((5, 2, score_count))
     for class_index, class_influence in enumerate(placements.influence(area)):
         sum_weights[class_index, class_index] = sum_weights[4, class_index] = class_influence
@@ -336,7 +336,7 @@ def _clustered_variance(
 ) -> tuple[float, float]:
     """Return the variance of the area and Welch's degrees of freedom.
 
-    delong_parts: the least parts of the variance.
+    delong_parts: DeLong's two parts of the variance, below which no part falls.
     """
     factors = [cluster_count / (cluster_count - 1) for cluster_count in cluster_sums.sizes]
     class_parts = (factors[0] * cluster_sums.squares[0], factors[1] * cluster_sums.squares[1])
@@ -357,7 +357,7 @@ def _clustered_variance(
 def _check_weights(weights: ArrayLike) -> Ints:
     """Return weights as whole numbers; ValueError unless they are a vector of such, from 0 up."""
     array = np.asarray(weights)
-    # whole numbers, without further checks
+    # integers need no further checks
     if array.ndim == 1 and array.dtype.kind in "iu" and not (array < 0).any():
         return array.astype(np.int64, copy=False)
     is_valid = np.isfinite(array) & (array >= 0) & (array == np.floor(array))
@@ -374,7 +374,7 @@ def _blocks(weights: Ints) -> list[slice]:
 def _squared_deviations(
     weights: Ints, values: Callable[[slice], Counts], centre: float, unit: float = 1
 ) -> float:
-    """Return the weighted sum of squares of values / unit less the centre; values: of a slice."""
+    """Return the weighted sum of squares of values / unit less the centre; values: by slice."""
     return math.fsum(
         (weights[block] * (values(block) / unit - centre) ** 2).sum() for block in _blocks(weights)
     )
@@ -445,11 +445,11 @@ def _tied_pairs(ranks: Ints) -> int:
     return int((counts * (counts - 1) // 2).sum())
 
 
-def _inversions(permutation: Ints) -> int:
-    """Return the number of inversions of a permutation of 0..k-1, by vectorised merge sort."""
-    k = len(permutation)
+def _inversions(ranks: Ints) -> int:
+    """Return the number of inversions of k numbers from 0..k-1, by vectorised merge sort."""
+    k = len(ranks)
     runs = np.full(1 << (k - 1).bit_length(), k, np.int64)
-    runs[:k] = permutation
+    runs[:k] = ranks
     width = 1
     inversions = 0
     while width < len(runs):

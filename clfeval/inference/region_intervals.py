@@ -221,7 +221,7 @@ _BOUNDARY_DIRECTIONS = np.arange(_GRID, dtype=np.float64)[:, None] * _STEP
 _HILLS = 4  # local extremes followed, the best by the grid
 _ZOOM = 17  # directions inside a bracket, which becomes 8 times narrower each time
 _ZOOMS = 10  # 8**-10 of 2 / 512 of a turn
-_RELATIVE_TOLERANCE = 1e-9  # relative
+_RELATIVE_TOLERANCE = 1e-9
 
 
 def range_over_region(
@@ -387,11 +387,11 @@ def _local_maxima(values: Floats) -> tuple[Floats, Floats]:
     # the first point of a plateau represents it
     is_hill = (values > np.roll(values, 1, axis=1)) & (values >= np.roll(values, -1, axis=1))
     np.put_along_axis(is_hill, values.argmax(axis=1)[:, None], True, axis=1)
-    remaining_hills = np.where(is_hill, values, -np.inf)
+    remaining_values = np.where(is_hill, values, -np.inf)
     index_rows: list[Ints] = []
-    while len(index_rows) < _HILLS and not (index_rows and np.isneginf(remaining_hills).all()):
-        index_rows.append(remaining_hills.argmax(axis=1)[:, None])
-        np.put_along_axis(remaining_hills, index_rows[-1], -np.inf, axis=1)
+    while len(index_rows) < _HILLS and not (index_rows and np.isneginf(remaining_values).all()):
+        index_rows.append(remaining_values.argmax(axis=1)[:, None])
+        np.put_along_axis(remaining_values, index_rows[-1], -np.inf, axis=1)
     hill_indices = np.concatenate(index_rows, axis=1)
     peaks = np.take_along_axis(values, hill_indices, axis=1)
     neighbour_values = [
@@ -496,7 +496,7 @@ def _extrapolate(
 ) -> list[Floats]:
     """Return the row of the extrapolation table that begins with a difference quotient.
 
-    error_ratio: how much smaller the first term of the error is with the next step.
+    error_ratio: the factor by which the next step makes the first term of the error smaller.
     """
     table_row = [difference]
     for k, previous_value in enumerate(previous_row[:_COLUMNS]):

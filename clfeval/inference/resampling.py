@@ -244,7 +244,7 @@ def beta_odds(a: float, b: float, *, draws: int, rng: np.random.Generator) -> Fl
             )
         repeated_indices = repeated_indices[
             ~(np.abs(logits[repeated_indices]) <= _GREATEST_LOGIT)
-        ]  # NaN too
+        ]  # NaN is repeated too
     return np.exp(logits)
 
 

@@ -64,7 +64,7 @@ def _documentation_as_it_is() -> Iterator[None]:
     documented_functions: list[tuple[Callable[..., Any], str | None]] = []
 
     def parse_nothing(function: Callable[..., Any]) -> Any:
-        """Parse no documentation of a function, and note the function and what it has."""
+        """Note a function and its docstring, and parse none of it."""
         documented_functions.append((function, function.__doc__))
         return parse(function, doc="...")
 

@@ -86,7 +86,7 @@ def slope_influence(scores: Counts, positives: Counts, negatives: Counts) -> Inf
     """
     finite_columns = _finite_scores(scores, positives, negatives)
     sums = _sandwich(*finite_columns)
-    _, mean, inverse_squares = sums[:3].tolist()  # M / sum w (x - mean)²
+    _, mean, inverse_squares = sums[:3].tolist()  # the last: M / sum w (x - mean)²
     counts = scores, positives, negatives
     return _line_influence(
         counts, fit_line(*finite_columns), -mean * inverse_squares, inverse_squares, sums
@@ -97,7 +97,7 @@ def intercept_influence(scores: Counts, positives: Counts, negatives: Counts) ->
     """Return the influence on the intercept, M (y - mu) / sum w - mean times that on the slope."""
     finite_columns = _finite_scores(scores, positives, negatives)
     sums = _sandwich(*finite_columns)
-    inverse_weight, mean, inverse_squares = sums[:3].tolist()  # as of `fisher_information`
+    inverse_weight, mean, inverse_squares = sums[:3].tolist()  # see `fisher_information`
     c = inverse_weight + mean**2 * inverse_squares
     counts = scores, positives, negatives
     return _line_influence(counts, fit_line(*finite_columns), c, -mean * inverse_squares, sums)
@@ -242,7 +242,7 @@ def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts, row: f
     middle_shares = divide(n.cumsum(axis=-1) - n / 2, np.maximum(total_rows, 1e-300)[..., None])
     group_indices = np.minimum((_DECILES * middle_shares + _BORDER).astype(np.int64), _DECILES - 1)
     shape = (-1, n.shape[-1])
-    # tables one after the other, ten groups each
+    # the cells of tables follow one another, ten groups each
     table_starts = np.arange(int(np.prod(n.shape[:-1])))[:, None] * _DECILES
     cell_indices = table_starts + group_indices.reshape(shape)
     o, e, m = (

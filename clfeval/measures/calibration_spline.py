@@ -186,7 +186,7 @@ def _smooth_values(
     rows = positives[0] + negatives[0]
     rarer = np.minimum(positives.sum(axis=1), negatives.sum(axis=1)) / row
     values = np.empty(positives.shape)
-    # which number of knots the rows of the rarer class allow
+    # how many of the limits the rows of the rarer class reach
     row_limits = sorted(ROWS_OF_KNOTS.values())
     knot_choices = np.searchsorted(row_limits, rarer, side="right")
     for knot_choice in np.unique(knot_choices):
@@ -208,7 +208,7 @@ def curve_distances(
     return np.asarray(np.abs(curve_values(scores, positives, negatives, row, knots) - scores))
 
 
-@cache_last_call  # the mean and each quantile are of the same distances
+@cache_last_call  # ICI, E50 and E90 take the same distances
 def _default_distances(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     return np.asarray(np.abs(curve_values(scores, positives, negatives) - scores))
 

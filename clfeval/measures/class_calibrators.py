@@ -160,7 +160,7 @@ def fit_temperatures(rows: RelativeLogs, n: Counts) -> Floats:
     powers = np.where(is_finite, 0.0, np.nan)
     if not has_positive_power.any():
         return powers
-    # that of all tables together, from which each table takes a step
+    # the power of all tables together, from which each table takes a step
     common_power = _maximize(rows, n[has_positive_power].sum(axis=0), start=1.0)
     _, *slope_terms = rows.row_terms(common_power)
     slopes, curvatures = (_weighted_sums(terms, n) for terms in slope_terms)

@@ -190,12 +190,12 @@ def mutual_information_nats(t: Confusion) -> Floats:
     0 where they are independent, at most the entropy of the class ratio.
     """
     m = t.total
-    # the shares of both true and both predicted classes
+    # the shares of the true and of the predicted classes
     p = divide(t.tp + t.fn, m)
     n = divide(t.fp + t.tn, m)
     predicted_positives = divide(t.tp + t.fp, m)
     predicted_negatives = divide(t.fn + t.tn, m)
-    # of each cell, its share less the expected one
+    # the share of TP, and of TN, less the expected one; of FP and FN it is minus this
     excess = divide(determinant(t), m**2)
     information = sum(
         _cell_information(

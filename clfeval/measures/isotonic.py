@@ -104,7 +104,7 @@ def _pool_violators(positives: Counts, negatives: Counts) -> tuple[Ints, Floats,
 def _block_vertices(table_of_vertex: Ints) -> tuple[Ints, Bools]:
     """Return the vertices at which blocks start, and whether the table of each has no rows.
 
-    table_of_vertex: of each vertex of the hulls, ascending. The last vertex of a table starts no
+    table_of_vertex: the table of each vertex, ascending. The last vertex of a table starts no
     block, but where it is the only one.
     """
     is_new = table_of_vertex[1:] != table_of_vertex[:-1]

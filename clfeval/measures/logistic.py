@@ -137,8 +137,8 @@ def fisher_information(
     """Return M / sum w, the mean of x by w, M / sum w (x - mean)², c, and sums over rows, (12,).
 
     w = n mu (1 - mu). c: a score near the middle. The sums are those of (y - mu)² (x - c)^k, k 0 to
-    2, and of (y - mu)⁴ (x - c)^k, k 0 to 4; unless the slope is free only for k 0. NaN as a
-    or b.
+    2, and of (y - mu)⁴ (x - c)^k, k 0 to 4; those of k above 0 are 0 unless the slope is free. NaN
+    where a or b is.
     """
     if np.isnan(a + b):
         return np.full(12, np.nan)

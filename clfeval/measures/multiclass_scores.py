@@ -116,7 +116,7 @@ def _log_loss_of_shares(share: Floats) -> tuple[Floats, Floats]:
 def row_skill(loss: RowLoss, prior: Prior, truth: Ints, p: Floats, n: Counts) -> Floats:
     """Return 1 - mean loss / loss of forecasting the class shares; best 1, 0 for that forecast.
 
-    prior: of class shares, the loss of forecasting them, and its slope in each.
+    prior: gives, for class shares, the loss of forecasting them and its slope in each.
     NaN where all rows are of one class.
     """
     reference_loss, _ = prior(_class_shares(truth, p, n))
@@ -162,7 +162,7 @@ def roc_auc_by_class(truth: Ints, p: Floats, n: Counts) -> Floats:
     """Return the ROC AUC of each class against all others, (..., C)."""
     # side 0 is the class, side 1 the others
     wins_and_rows = (
-        _win_shares(p[:, k], (truth != k) * 1, winner=0, side_count=2, n=n)
+        _won_pairs(p[:, k], (truth != k) * 1, winner=0, side_count=2, n=n)
         for k in range(p.shape[1])
     )
     areas = [divide(won[..., 1], rows.prod(axis=-1)) for won, rows in wins_and_rows]
@@ -203,14 +203,14 @@ def _pairwise_areas(truth: Ints, p: Floats, n: Counts) -> Floats:
     class_count = p.shape[1]
     areas = []
     for i in range(class_count):
-        won, rows = _win_shares(p[:, i], truth, winner=i, side_count=class_count, n=n)
+        won, rows = _won_pairs(p[:, i], truth, winner=i, side_count=class_count, n=n)
         areas.append(divide(won, rows * rows[..., [i]]))
     area_table = np.stack(areas, -2)
     area_table[..., np.arange(class_count), np.arange(class_count)] = np.nan
     return area_table
 
 
-def _win_shares(
+def _won_pairs(
     x: Floats, side_of_row: Ints, winner: int, side_count: int, n: Counts
 ) -> tuple[Floats, Floats]:
     """Return pairs that rows of `winner` win against each side, ties 1/2, and rows, (..., sides).
@@ -235,7 +235,7 @@ def _placements(x: Floats, side_of_row: Ints, winner: int, n: Counts, weights: F
 
     Of a row of the winner: its share of the others below - area; of one of another side, the share
     of the winner above it - area; each over the share of the row's side among all rows.
-    side_of_row (m,): as of `_win_shares`; weights: of each side.
+    side_of_row (m,): as of `_won_pairs`; weights: of each side.
     """
     is_winner = side_of_row == winner
     positions, value_count = _positions_among(x, is_winner)

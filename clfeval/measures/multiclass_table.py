@@ -101,7 +101,7 @@ def balanced_accuracy_influence(n: Counts) -> Floats:
     class_count = truth.shape[-1]
     recall = recalls(n)
     row_weights = divide(truth.sum(axis=-1, keepdims=True), class_count * truth)
-    # added: NaN for a table in which a class has no true rows, else 0
+    # this term makes a table NaN in which a class has no true rows
     undefined_term = np.where((truth == 0).any(axis=-1), np.nan, 0.0)[..., None, None]
     return _flat(
         (np.eye(class_count) - recall[..., None]) * row_weights[..., None] + undefined_term
@@ -202,7 +202,7 @@ def _flat(cells: Floats) -> Floats:
 
 
 def _check_costs(n: Counts, costs: ArrayLike) -> Floats:
-    """Return costs as an array; ValueError for another shape, or infinite ones."""
+    """Return costs as an array; ValueError for another shape, or costs that are not finite."""
     matrix = np.asarray(costs, np.float64)
     if matrix.shape != np.shape(n)[-2:] or not np.isfinite(matrix).all():
         raise ValueError(f"costs must be finite and {np.shape(n)[-2:]}, not {matrix.shape}")
@@ -471,7 +471,7 @@ def class_covariance(measure: Measure, n: Counts, squares: Counts) -> Floats:
     f_k is 0 but in the row and the column of class k: of a measure that ignores true negatives.
     """
     tp, fp, fn, _ = class_influence(measure, n)
-    error_products = squares * fn[:, None] * fp  # of one class for another
+    error_products = squares * fn[:, None] * fp  # errors of one class for another
     products = error_products + error_products.T
     squares_by_class = one_vs_rest_tables(squares)
     variances = (
@@ -514,10 +514,10 @@ def class_biases(measure: Measure, n: Counts) -> Floats:
     numerator, denominator = _quotient_cells(measure)
     rows = np.asarray(n).sum(axis=1)
     cells = np.stack(one_vs_rest_tables(n).cells)
-    # V b - a, (4, C)
+    # V D - N by the coefficients of each cell, (4, C)
     excess = np.outer(denominator, measure_by_class(measure, n)) - numerator[:, None]
     random_totals_bias = (excess * denominator[:, None] * cells)[:3].sum(axis=0)
-    # the part of the variances that is between the true classes: of the class itself, of others
+    # fixed totals leave out the variance between true classes: of the class itself and of others
     true_cells = [0, 2]  # TP and FN, the rows of the class
     own_products = (excess[true_cells] * cells[true_cells]).sum(axis=0) * (
         denominator[true_cells] @ cells[true_cells]

@@ -158,7 +158,7 @@ def _typing_distance(name_words: list[str], candidate_words: list[str]) -> int |
 def _edit_distance(word: str, candidate: str) -> int:
     """Return the least number of letters to add, leave out, replace or exchange (neighbours).
 
-    By rows of distances from the beginnings of the word to those of the candidate.
+    Each row has the distances of a beginning of the word from the beginnings of the candidate.
     """
     distance_rows = [list(range(len(candidate) + 1))]
     for i, letter in enumerate(word, start=1):

@@ -49,7 +49,7 @@ def roc_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     negatives_up_to = (
         running_sums(pos, neg)[1, 1:] if pos.ndim == 1 else neg.cumsum(axis=-1, dtype=number_type)
     )
-    pairs_up_to = sum_of_products(pos, negatives_up_to, number_type)  # tied ones too
+    pairs_up_to = sum_of_products(pos, negatives_up_to, number_type)  # tied ones included
     tied_pairs = sum_of_products(pos, neg, number_type)
     return bounded_share(2 * pairs_up_to - tied_pairs, twice_pairs)
 

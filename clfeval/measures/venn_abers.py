@@ -166,7 +166,7 @@ def _lines_below(
 def _following_vertices(rows: Sequence[float], positives: Sequence[float]) -> list[int]:
     """Return for each point the next vertex of the lower hull of it and all later points.
 
-    0 after the last point.
+    It is 0 for the last point.
     """
     next_vertices = [0] * len(rows)
     for point in range(len(rows) - 2, -1, -1):

@@ -53,8 +53,8 @@ def comparison_answers(
 ) -> Iterator[Answer]:
     """Yield the sentences on comparisons with the reference: of all rows, then of slices.
 
-    lead_measure: the measure of comparison. measure_names: the columns of a measure. by_labels: the
-    reference has labels only.
+    lead_measure: the measure of comparison. measure_names: the measures that an option names.
+    by_labels: the reference has labels only.
     """
     if options.reference is None:
         return
@@ -298,7 +298,7 @@ def _models_by_verdict(rows: Sequence[Row]) -> dict[str, list[str]]:
 def _verdict_clauses(
     models_by_verdict: Mapping[str, Sequence[str]], model_count: int, margin: float | None
 ) -> list[str]:
-    """Return a clause for each verdict, the harms first; model_count: of all."""
+    """Return a clause for each verdict, the harms first; model_count: of all verdicts."""
     margin_text = "" if margin is None else format_exact(margin)
     undecided_phrase = "not significantly different"
     if margin is not None:
@@ -395,10 +395,10 @@ def _changed_rates(rates: Sequence[Row]) -> list[Row]:
     """Return the significant differences of rates: harms first, one of each model, smallest p."""
     changed_rates = [row for row in rates if row["verdict"] in (BETTER, WORSE)]
     changed_rates.sort(key=lambda row: cell_number(row["p_adjusted"]))
-    # of each model the smallest p
+    # the smallest p of each model comes before its others
     first_by_model = {row["model"]: row for row in reversed(changed_rates)}
     changed_rates.sort(key=lambda row: first_by_model[row["model"]] is not row)
-    # no harm stands behind what is better
+    # harms come before improvements
     changed_rates.sort(key=lambda row: row["verdict"] != WORSE)
     return changed_rates
 
@@ -556,17 +556,17 @@ def _no_slice_difference(
 
 
 def _list_slice_differences(compared_rows: Sequence[Row], lead_measure: str, reference: str) -> str:
-    """Return the sentence on one model in slices: its significant differences, harms first."""
+    """Return the sentence on one model in slices: its decided differences, harms first."""
     title = CATALOG[lead_measure].title
     model = quote_if_ambiguous(compared_rows[0]["model"])
     decided_verdicts = [verdict for verdict in VERDICTS if verdict != UNDECIDED]
-    significant_rows = [
+    decided_rows = [
         row
         for verdict in decided_verdicts
         for row in _by_size(compared_rows)
         if row["verdict"] == verdict
     ]
-    if not significant_rows:
+    if not decided_rows:
         slices = list(dict.fromkeys(cell_text(row["slice"]) for row in compared_rows))
         subject = f"the {title} of {model}"
         if len(slices) > 1:
@@ -574,9 +574,9 @@ def _list_slice_differences(compared_rows: Sequence[Row], lead_measure: str, ref
         return f"In {slices[0]}, {subject} does not differ significantly from that of {reference}."
     phrases = [
         f"{row['slice']} {_signed_difference(row)} ({row['verdict']}{_q_of_slice(row)})"
-        for row in significant_rows[:MOST_NAMED]
+        for row in decided_rows[:MOST_NAMED]
     ]
-    unlisted_count = len(significant_rows) - len(phrases)
+    unlisted_count = len(decided_rows) - len(phrases)
     text = (
         f"Within slices, the {title} of {model} minus that of {reference} is {join_words(phrases)}"
     )

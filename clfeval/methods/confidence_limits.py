@@ -166,7 +166,8 @@ def effective_share_counts(measure: Measure, cells: Cells, level: float) -> tupl
 def share_degrees_of_freedom(measure: Measure, cells: Cells) -> Floats:
     """Return the degrees of freedom of a share of rows, (m,).
 
-    The effective number of clusters, or weights, in its denominator, less one.
+    Infinite for independent rows; else the effective number of clusters, or of weighted rows, in
+    its denominator, less one.
     """
     assert measure.share is not None
     if cells.sums is None:
@@ -198,14 +199,14 @@ def _limits_at_known_ratio(
             (limits,) = _ranges_over_rates([measure], cells, level)
             return limits
         low, high = _transformed_limits(measure, cells, method, level)
-        is_missing = np.isnan(low)  # where a cell is empty
+        is_replaced = np.isnan(low)  # where a cell is empty
         if method != "log":  # intervals of odds ratios are valid with few rows too
             tp, p, fp, n = _rate_counts(cells)
             is_unreliable = has_unreliable_error(tp, p) | has_unreliable_error(fp, n)
-            is_missing |= is_unreliable & (p > 0) & (n > 0)
-        if is_missing.any():
-            (limits,) = _ranges_over_rates([measure], cells.select(is_missing), level)
-            low[is_missing], high[is_missing] = limits
+            is_replaced |= is_unreliable & (p > 0) & (n > 0)
+        if is_replaced.any():
+            (limits,) = _ranges_over_rates([measure], cells.select(is_replaced), level)
+            low[is_replaced], high[is_replaced] = limits
         return low, high
 
 

@@ -194,7 +194,7 @@ def point_rows(
 ) -> list[Row]:
     """Return the points of a curve, or evenly spaced ones with both ends and the best.
 
-    points: how many at most, None for the default.
+    points: how many at most, or all; None for the default.
     """
     point_count = len(curve.points.thresholds)
     point_limit = MOST_POINTS if points is None else points
@@ -409,7 +409,7 @@ def _simultaneous_level(
     tp_values, fp_values, tn_values, fn_values = (
         cell_values[:, None] for cell_values in contributions
     )
-    # from each threshold on, rows between two
+    # whether, at each threshold, the rows of each interval between thresholds are flagged
     is_flagged = np.arange(threshold_count + 1) > np.arange(threshold_count)[:, None]
     row_contributions = np.hstack(
         [np.where(is_flagged, tp_values, -fn_values), np.where(is_flagged, -fp_values, tn_values)]

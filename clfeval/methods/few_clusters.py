@@ -51,7 +51,7 @@ def _explain_rows(rows: Rows, slice_names: Collection[str | None]) -> Rows:
 
 
 def _explain_row(row: Row, slice_names: Collection[str | None]) -> Row:
-    """Return a row with the reason beside each value without limits, if its slice is among them.
+    """Return a row with the reason beside values without limits, if its slice is in `slice_names`.
 
     Values of a measure that never has limits have other reasons.
     """

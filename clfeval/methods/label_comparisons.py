@@ -30,7 +30,7 @@ def comparison_rows(
     """
     for metric in metrics:
         estimates = _paired_estimates(patterns[None], metric)
-        if estimates is None:  # a class has no row
+        if estimates is None:  # without rows of a class, or with unknown errors
             continue
         if level is None:
             yield from _untested_rows(estimates, metric, reference)

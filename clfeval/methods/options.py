@@ -103,9 +103,9 @@ def margin_option(
     needs: str | None = "applies to differences from a reference",
     shell: bool = True,
 ) -> Opt:
-    """Return the option of smallest relevant differences by measure; needs: why a reference.
+    """Return the option of smallest relevant differences by measure.
 
-    text: the help. key: the name in signatures.
+    text: the help. key: the name in signatures. needs: why it takes a reference.
     """
     return Opt(
         text,

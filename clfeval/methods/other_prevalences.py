@@ -308,7 +308,7 @@ def prevalence_rows(
 def _net_benefit(
     tuner: TunedModels, tables: tuple[Cells, Cells], model_index: int, risk: float | None
 ) -> Estimate:
-    """Return the net benefit of a model at its threshold probability, else by the costs.
+    """Return the net benefit of a model at its threshold probability, else by the options' costs.
 
     tables: expected, and observed on these rows.
     """
@@ -352,7 +352,7 @@ def _estimate_with_costs(
     measure: str,
     costs: OutcomeCosts,
 ) -> Estimate:
-    """Return a measure of a model that takes costs."""
+    """Return a measure of a model with these costs."""
     options = replace(tuner.options, cost=(costs.fp, costs.fn), benefit=(costs.tp, costs.tn))
     expected, observed = (cells.select(np.array([model_index])) for cells in tables)
     (estimate,) = replace(tuner, options=options).estimates(measure, expected, observed)

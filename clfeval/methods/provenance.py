@@ -530,7 +530,7 @@ def cluster_notes(predictions: PredictionCounts) -> list[ResultNote]:
 
 
 def _few_clusters_text(cluster_count: int, equivalent_count: float, *, has_weights: bool) -> str:
-    """Return what few clusters mean for intervals; equivalent_count: if of equal size."""
+    """Return what few clusters mean for intervals; equivalent_count: of clusters of equal size."""
     if cluster_count < 2:
         return "all rows are in one cluster: intervals cannot be computed"
     if cluster_count < FEWEST_CLUSTERS:

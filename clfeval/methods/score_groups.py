@@ -30,18 +30,18 @@ def calibration_rows(
     """
     rows_below = counts.running.sum(axis=0)
     bin_starts = _bin_starts(rows_below)
-    first_scores = (
+    first_indices = (
         np.searchsorted(rows_below, rows_below[bin_starts], side="right") - 1
     )  # the first with rows
-    last_scores = (
+    last_indices = (
         np.searchsorted(rows_below, np.append(rows_below[bin_starts[1:]], rows_below[-1])) - 1
     )
-    confusions = confusions_between(counts, first_scores, last_scores + 1)
+    confusions = confusions_between(counts, first_indices, last_indices + 1)
     row_counts = confusions.tp + confusions.fp
     columns = {
-        "bin": range(1, len(first_scores) + 1),
-        "from": counts.scores[first_scores].tolist(),
-        "to": counts.highest[last_scores].tolist(),
+        "bin": range(1, len(first_indices) + 1),
+        "from": counts.scores[first_indices].tolist(),
+        "to": counts.highest[last_indices].tolist(),
         "rows": from_units(row_counts, counts.unit).tolist(),
         "mean_score": (_score_sums(counts, bin_starts) / row_counts).tolist(),
     }
@@ -50,7 +50,7 @@ def calibration_rows(
         observed = _observed_shares(confusions, level, design)
         return rows_from_columns({**columns, "observed": observed}, slice=slice_name, model=model)
 
-    return deferred_rows(len(first_scores), build_rows)
+    return deferred_rows(len(first_indices), build_rows)
 
 
 def _bin_starts(rows_below: Counts) -> Ints:

@@ -33,7 +33,7 @@ DARK_CELLS = {  # of the matrices of pairs
     "occlusion": "dark: many positives that only these models miss",
 }
 MAX_CLASS_RATIOS = 2  # diamonds, at most
-RANK_COLUMNS = ("best_over_orders", "mlcps", "worst_over_orders")  # columns
+RANK_COLUMNS = ("best_over_orders", "mlcps", "worst_over_orders")  # best, own, worst
 
 
 def pictures_of(result: Document) -> dict[str, list[Chart]]:

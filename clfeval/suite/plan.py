@@ -71,7 +71,7 @@ def build_plan(
 ) -> Plan:
     """Return the plan of YAML files, later ones overriding keys of earlier ones.
 
-    output_group: the group of options of saving. variables: `NAME=VALUE`, overriding those of
+    output_group: the group of options on saving. variables: `NAME=VALUE`, overriding those of
     files. only: names or patterns of runs. label, accept: of the history. Raises UsageError with
     all problems, each with file, line and column.
     """
@@ -84,7 +84,7 @@ def build_plan(
     history = None
     has_all_files = len(declaration.files) == len(
         file_names
-    )  # an unreadable one may have a history
+    )  # an unreadable file may have a history
     if declaration.history or has_all_files:
         history = read_history_target(declaration.history, label, errors, accept=accept)
     save_nodes: dict[str, Node] = {path: run.nodes["save"] for run in runs for path in run.save}

@@ -214,9 +214,9 @@ def run_tables(
             errors.add_problem(nodes_by_key["inputs"], "input and inputs are both given", hint)
         paths: list[str] = []
         for path in _paths(nodes_by_key["inputs"], errors):
-            is_plain_path = os.path.exists(path) or os.path.dirname(path).startswith("/**")
+            is_unexpanded = os.path.exists(path) or os.path.dirname(path).startswith("/**")
             # a pattern that matches nothing, or could search the whole disk, stays as it is
-            matching_paths = [] if is_plain_path else sorted(glob(path, recursive=True))
+            matching_paths = [] if is_unexpanded else sorted(glob(path, recursive=True))
             paths += matching_paths or [path]
         yield from zip(_stems(paths), ((path,) for path in paths), strict=True)
     elif "input" in nodes_by_key:

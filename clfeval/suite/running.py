@@ -176,8 +176,8 @@ def _execute_run(
 ) -> tuple[RunOutcome, Document | None]:
     """Execute one run; return its outcome, and its result if it was computed.
 
-    results_by_name: of earlier runs. saved_paths: files that any run saves. dry_results: cached
-    results, in a dry run.
+    results_by_name: of earlier runs. saved_paths: files that any run saves. dry_results: the cache
+    of a dry run, else None.
     """
     try:
         if dry_results is not None:

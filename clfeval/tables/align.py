@@ -50,7 +50,7 @@ class JoinedFile:
     ) -> ModelColumns:
         """Return a model, renamed for the joined table.
 
-        one_per_file: each file has one model. name_counts: of the models of all files.
+        one_per_file: each file has one model. name_counts: number of models by name.
         """
         name = QUALIFIED_NAME.format(self.name, model.name)
         if len(self.columns.models) == 1 and (self.is_named or one_per_file):
@@ -227,7 +227,7 @@ class _Problems:
     truths_differ: pl.Series | None = None
 
     def add(self, code: str, file: str, column: str, problem_rows: pl.DataFrame) -> None:
-        """Add a problem for each row of `problem_rows`: its number and a message."""
+        """Count the rows of `problem_rows`, each a number and a message; add the first ones."""
         if problem_rows.height and not (self.drop_missing and code == "missing-value"):
             self.totals[code] += problem_rows.height
             for row, message in problem_rows.head(MAX_PROBLEMS).iter_rows():
@@ -327,7 +327,7 @@ def _read_with_row_numbers(
 ) -> pl.DataFrame:
     """Read columns, ids as ID and row numbers as ROW (the header is row 1).
 
-    readings: of the columns; the one of ids is read as text if it is not among them.
+    readings: of the columns; that of ids is read as text if it is not among them.
     """
     file = joined_file.file
     id_column = joined_file.columns.id
@@ -532,7 +532,7 @@ def _place_finder(
         if column not in sources:
             return None
         file_index, name = sources[str(column)]
-        file_row = row and row_numbers[file_index][row - 1]  # None of the whole column
+        file_row = row and row_numbers[file_index][row - 1]  # None for the whole column
         return joined_files[file_index].file.name, file_row, name
 
     return place
@@ -546,9 +546,10 @@ def _compare(
     *,
     is_truth: bool,
 ) -> None:
-    """Add the rows in which a column differs from that of an earlier file: `current`, `earlier`.
+    """Add the rows in which a column differs from that of an earlier file.
 
-    file_names: of the file and of the earlier one. A missing truth is no conflict.
+    cells: the ids, and of the column here (`current`) and there (`earlier`) the values and the row
+    numbers. file_names: of the file and of the earlier one. A missing truth is no conflict.
     """
     file_name, earlier_name = file_names
     earlier_cells, current_cells = cells["earlier"], cells["current"]

@@ -136,7 +136,7 @@ def _records(source: SourceFile, text: str, is_whole: bool) -> Iterator[tuple[in
 
 
 def _check_names(source: SourceFile, columns: tuple[str, ...]) -> None:
-    """Raise DataError for repeated names of columns, and for NUL bytes and bytes not of UTF-8."""
+    """Raise DataError for column names that are repeated, hold NUL bytes, or are not UTF-8."""
     problems: list[tuple[str, str]] = []
     first_positions: dict[str, int] = {}
     for position, name in enumerate(columns, start=1):
@@ -161,7 +161,7 @@ def _check_names(source: SourceFile, columns: tuple[str, ...]) -> None:
 
 ENCODING_HINT = f"if it is Latin-1, convert it: {LATIN_1.remedy}"
 NAMES_HINT = "give every column a plain, unique name"
-TRIED_LINES = 50  # lines
+TRIED_LINES = 50  # first lines, by which a delimiter or a title is recognised
 ENOUGH_BYTES = 1 << 16  # bytes that show an encoding
 
 

@@ -45,9 +45,8 @@ def wide_encoding(first_bytes: bytes) -> Encoding | None:
         return UTF_32
     if first_bytes.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return UTF_16
-    byte_pairs = first_bytes[
-        :400
-    ]  # each of the upper and the lower byte of a character, or reversed
+    # each pair has the upper and the lower byte of a character, or the reverse
+    byte_pairs = first_bytes[:400]
     pair_count = len(byte_pairs) // 2
     even_zeros = byte_pairs[0::2].count(0)
     odd_zeros = byte_pairs[1::2].count(0)
@@ -68,8 +67,8 @@ def guess_encoding(text: bytes) -> Encoding:
         return SHIFT_JIS
     if _is_japanese(text, EUC_JP.codec) and re.search(rb"[\xa4\xa5][\xa1-\xfe]", text):
         return EUC_JP
-    high_bytes = re.findall(rb"[\x80-\xff]+", text)
-    if all(re.fullmatch(rb"[\xa8\xb8\xc0-\xff]{2,}", high_word) for high_word in high_bytes):
+    high_stretches = re.findall(rb"[\x80-\xff]+", text)
+    if all(re.fullmatch(rb"[\xa8\xb8\xc0-\xff]{2,}", stretch) for stretch in high_stretches):
         return WINDOWS_1251
     if any(byte in range(0x80, 0xA0) for byte in text) and _decodes(text, WINDOWS_1252.codec):
         return WINDOWS_1252

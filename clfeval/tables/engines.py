@@ -347,7 +347,7 @@ def _await_server(address: str) -> None:
 
 
 def _no_session_hint(error: Exception, *, uses_server: bool) -> str:
-    """Return what to do without a session of Spark; uses_server: by a server of Spark Connect."""
+    """Return what to do without a session of Spark; uses_server: it is one of Spark Connect."""
     if not uses_server and which("java") is None and "JAVA_HOME" not in os.environ:
         return "Spark 4 needs Java 17 or later: apt install default-jre-headless, or the like"
     if uses_server and not isinstance(error, ImportError):

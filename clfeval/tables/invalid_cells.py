@@ -212,9 +212,8 @@ def numbered_rows(
     null_texts = list(null_values)
     if not null_texts:
         return frame
-    schema_names = set(
-        frame.collect_schema()
-    )  # polars names the columns of pandas that have no name
+    # polars names the columns of pandas that have no name
+    schema_names = set(frame.collect_schema())
     return frame.with_columns(
         pl.when(~column_as_text(name).is_in(null_texts)).then(pl.col(name))
         for name in file.columns

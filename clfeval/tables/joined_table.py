@@ -255,7 +255,7 @@ def _truth_source(file_parts: Sequence[FilePart], input_options: InputOptions) -
         for file_index, file_part in enumerate(file_parts)
         if file_part.lone_truth is not None
     ]
-    # files of classes first: fractions named like truth are the scores of another file
+    # files with classes as truth come first: fractions named like truth are scores
     lone_indices.sort(key=lambda file_index: not _lone_profile(file_parts[file_index]).classes)
     truth_columns = [named_truth(file_part.profiles, input_options) for file_part in file_parts]
     if lone_indices:
@@ -422,7 +422,7 @@ def _refuse_unknown_truth(
 def _recognise_file(
     file_part: FilePart, shared_roles: SharedRoles, truth_source: TruthSource, file_index: int
 ) -> JoinedFile:
-    """Recognise the columns of one file; file_index: its place in order, from 0."""
+    """Recognise the columns of one file; file_index: its index among all files."""
     side_columns = _side_columns_of(file_part, shared_roles)
     ignored_columns = tuple(
         column
@@ -502,7 +502,7 @@ def _recognise_with_truth(
     *,
     is_separate: bool,
 ) -> Recognised:
-    """Recognise the columns of a file of models; truth_profile: of another file, where it has none.
+    """Recognise the columns of a file of models; truth_profile: of truth in another file, if any.
 
     is_separate: truth has a file of its own.
     """

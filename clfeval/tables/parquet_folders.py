@@ -162,7 +162,7 @@ def _files_by_schema(
 ) -> tuple[dict[Any, list[str]], dict[str, dict[Any, str]]]:
     """Return the files of each schema, without keys, and by column a file of each type.
 
-    outer_keys: the parts of the path above the folder.
+    outer_keys: the partition keys in the path above the folder.
     """
     files_by_schema = dict[Any, list[str]]()
     types_by_column = dict[str, dict[Any, str]]()
@@ -201,7 +201,7 @@ def _common_types(
 def _refuse_equal_name(file: str, name: str, first_name: str, outer_keys: Sequence[str]) -> None:
     """Raise DataError for a column that differs from an earlier one in case only, or is in a path.
 
-    outer_keys: the parts of the path above the folder.
+    outer_keys: the partition keys in the path above the folder.
     """
     if first_name != name:
         message = f"has the same letters as '{first_name}', and case does not count"

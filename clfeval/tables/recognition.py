@@ -215,7 +215,7 @@ def _refuse_truth_elsewhere(
     truth_column: str, profiles: Mapping[str, ColumnProfile], input_options: InputOptions
 ) -> None:
     """Raise where an option gives the column of truth another part."""
-    # of two classes, slices by truth would be the classes
+    # with two classes, slices by truth are the classes themselves
     is_binary = truth_column in profiles and len(profiles[truth_column].texts) < 3
     columns_of_flag: dict[str, tuple[str | None, ...]] = {
         "--cluster": (input_options.cluster,),
@@ -456,7 +456,7 @@ def _needs_all_rows(
 def read_again(opened: Predictions, denied_pairs: Sequence[tuple[str, str]] = ()) -> Predictions:
     """Return a table as it is read from the profiles of all rows.
 
-    denied_pairs: columns of which all rows deny what the first rows show.
+    denied_pairs: pairs of columns of which all rows deny what the first rows show.
     """
     given_options = opened.requested or opened.roles
     new_options = replace(given_options, denied=(*given_options.denied, *denied_pairs))

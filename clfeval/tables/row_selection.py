@@ -419,7 +419,7 @@ def refuse_train_and_test(
 def _readings_of_parts(
     name: str, split_values: Sequence[str], value_counts: Mapping[str, int]
 ) -> list[OfferedReading]:
-    """Return the readings of the rows of each value alone, and of all rows together."""
+    """Return the readings of the rows of each of the first values, and of all rows together."""
     needs_no_quotes = re.fullmatch(r"[^\W\d][\w.]*", name, re.ASCII)
     column = name if needs_no_quotes else '"{}"'.format(name.replace('"', '""'))
     readings = []

@@ -120,7 +120,7 @@ def scan(
 def _scan_text(
     file: TableFile, readings: Mapping[str, CellReading], null_values: Sequence[str], watch: bool
 ) -> pl.LazyFrame:
-    """Scan the columns of a text table; watch: add the flag columns of every field."""
+    """Scan the columns of a text table; watch: read every field, and add the flag columns."""
     assert file.source is not None
     refuse_low_memory(file.source)
     raw_names = _names_in_polars(file)
@@ -303,7 +303,8 @@ def _scan_arrow(path: Path) -> pl.LazyFrame:
 
 
 ADDRESS_BYTES = 3 << 29  # bytes of address space that the engine takes besides the rows
-COPIES_OF_ROWS = 3  # of the rows in memory: below it, reports of two and five million rows aborted
+# as many copies have to fit in memory: with fewer, reports of two and five million rows aborted
+COPIES_OF_ROWS = 3
 
 
 def refuse_low_memory(source: SourceFile) -> None:
@@ -420,9 +421,9 @@ def _with_texts_of_objects(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 
 def _with_text_columns(frame: Any, name: str) -> Any:
-    """Return a frame of pandas or Arrow with texts as names, and mixed cells of pandas as texts.
+    """Return a frame of pandas with texts as names and for mixed cells, one of Arrow as it is.
 
-    name: of the table, in errors.
+    DataError for repeated names. name: of the table, in errors.
     """
     is_pandas = hasattr(frame, "columns") and hasattr(frame, "set_axis")
     labels = list(frame.columns if is_pandas else getattr(frame, "column_names", ()))

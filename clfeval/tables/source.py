@@ -186,7 +186,7 @@ def _refuse_impossible_name(name: str) -> None:
 
 
 def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> SourceFile:
-    """Return the source of a path, copied on the stack if it is packed or no plain file."""
+    """Return the source of a path: of a copy until `stack` ends if it is packed or not plain."""
     path = Path.cwd() / name if name.startswith("~") else Path(name)  # polars would read the home
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in (".gz", ".zst", ".zstd"):
@@ -233,7 +233,7 @@ def _opening_error(name: str, path: Path, error: OSError) -> DataError:
 
 
 def _from_pipe(stack: ExitStack, _: str, input_format: Format | None) -> SourceFile:
-    """Return the source of standard input, copied on the stack."""
+    """Return the source of standard input: a copy, which exists until `stack` ends."""
     if sys.stdin is None or sys.stdin.closed:
         raise DataError.new("standard input is closed", "not-readable", STDIN)
     if sys.stdin.isatty():
@@ -256,14 +256,17 @@ class _SizeLimit:
     """Refuses content of a size that no table has, but a file made to exhaust the memory."""
 
     def __init__(self, name: str) -> None:
-        """Start with the first bytes of the content; name: that of the file in errors."""
+        """Begin before the first bytes of the content; name: that of the file in errors."""
         self._name = name
         self._longest_line: float = 0  # 0 before the first bytes
         self._line_bytes = 0  # since the last line end
         self._unpacked_bytes = 0
 
     def check(self, piece: bytes, packed_bytes: int | None) -> None:
-        """Count the next bytes; packed_bytes: how many packed bytes were read; DataError beyond."""
+        """Count the next bytes; DataError for too many.
+
+        packed_bytes: how many packed bytes were read; None for content that is not packed.
+        """
         if not self._longest_line:
             content_format = _by_magic(piece[:FIRST_BYTES])
             self._longest_line = {"json": LONGEST_LIST, "csv": LONGEST_LINE}.get(

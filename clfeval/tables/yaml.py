@@ -113,7 +113,7 @@ class Composer:
         return value, position
 
     def _pairs(self, mapping_position: SourcePosition, depth: int) -> dict[str, Value]:
-        """Return the pairs of a mapping, and add the positions of its keys to its own."""
+        """Return the pairs of a mapping; add the positions of its keys to `mapping_position`."""
         pairs: dict[str, Value] = {}
         while event_kind(key_event := next(self.events)) != "MappingEnd":
             self.compose(key_event, depth + 1)

@@ -282,7 +282,7 @@ def _is_flat(a: Point, b: Point) -> bool:
 
 def _whole_numbers_between(a: float, b: float, size: int) -> range:
     """Return the whole numbers from a to b in either order, kept on the canvas."""
-    tolerance = 1e-9  # an end that is whole but for rounding counts
+    tolerance = 1e-9  # an end that is whole up to rounding is included
     return range(
         max(0, ceil(min(a, b) - tolerance)), min(size - 1, floor(max(a, b) + tolerance)) + 1
     )

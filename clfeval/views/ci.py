@@ -23,7 +23,7 @@ from clfeval.records import dataclass, replace
 Weight = Literal["error", "warning"]
 MAX_ANNOTATIONS = 10  # of each level, that GitHub shows of one step
 REPORT = "gl-code-quality-report.json"  # as the documentation of GitLab calls it
-DEFAULT_FILE = ".gitlab-ci.yml"  # where the command line stands, which has no other place
+DEFAULT_FILE = ".gitlab-ci.yml"  # of findings without a file: the command line is written there
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def markdown_lines(
 def pieces_that_fit(pieces: Iterable[str], most: int = LONGEST) -> Iterator[str]:
     """Yield the whole pieces that fit into `most` characters, and a note where some do not.
 
-    Unfolded pieces have room first; folded ones, between two tags, have the room that they leave.
+    Unfolded pieces get room first; folded ones, between two tags, get the room that these leave.
     """
     flagged_pieces: list[tuple[str, bool]] = []
     is_folded = False

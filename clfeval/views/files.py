@@ -207,9 +207,9 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         """Open a draft for each target; option: the one that names the targets.
 
         names: the targets; one that ends in a slash is a folder of pictures. inputs: names, or
-        patterns, of inputs. gates: whether the result has any. command, request: whose pictures,
-        and which. Raises UsageError for a bad name or folder, a target that is also an input, and
-        one named twice.
+        patterns, of inputs. gates: whether the result has any. command: the one that computes it.
+        request: the requested output. Raises UsageError for a bad name or folder, a target that is
+        also an input, and one named twice.
         """
         self._option = option
         self._request = request or OutputRequest(table=None, names=(), digits=DIGITS)
@@ -287,7 +287,7 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         return self._draft(name, Path(name))
 
     def _draft(self, name: str, path: Path) -> Draft:
-        """Return a draft next to its target, which is removed at the end."""
+        """Return a draft next to its target; the draft is removed at the end."""
         self._check_place(name)
         try:
             if os.path.isdir(path):
@@ -450,7 +450,7 @@ def render_format(
     target: Path | None = None,
     picture: str = "",
 ) -> Pieces:
-    """Return the pieces of a result in a format; target: the file; picture: the name of its one."""
+    """Return the pieces of a result in a format; target: the file; picture: its picture's name."""
     from pkgutil import resolve_name
 
     available_arguments = {

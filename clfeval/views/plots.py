@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 MARKERS = "ox+*#@%&$=~^"
 MAX_BARS = 30
-UNNAMED_MARKER, HEIGHT = ".", 20  # of curves without a name
+UNNAMED_MARKER, HEIGHT = ".", 20  # the marker of curves without a name; lines of a plot
 DEFAULT_WIDTH, MAX_WIDTH, MIN_WIDTH = 80, 120, 20  # default columns; at most, at least
 FRAME_WIDTH = 10  # columns next to a plot, about
 LETTER_ROOM = 0.08  # of the height, on top, for letters

@@ -265,7 +265,7 @@ def _text_column(
     values: Sequence[Cell],
     digits: int,
 ) -> TextColumn:
-    """Return a column as text, without its meaning; declared_column: None where none is."""
+    """Return a column as text, without its meaning; declared_column: None if not declared."""
     if declared_column is not None and declared_column.kind.rstrip("?") in EXACT_KINDS:
         cell_texts = tuple(map(parts.format_exact, values))
     else:

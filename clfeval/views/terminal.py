@@ -54,7 +54,7 @@ def _format_power(exponent: int) -> str:
 
 
 def height_ticks(low: float, high: float, *, log: bool, steps: int = TICKS) -> Ticks:
-    """Return a few round heights and their labels; log: `low` and `high` are powers of ten."""
+    """Return a few round heights and their labels; log: these are decimal logarithms."""
     if log:
         exponents = range(ceil(low), floor(high) + 1)
         ticks = [float(y) for y in exponents[:: ceil(len(exponents) / TICKS / 2)]]

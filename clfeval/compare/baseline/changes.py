@@ -49,7 +49,7 @@ SIGNIFICANT = (WORSE, BETTER, CHANGED)
 MAX_FIRST_MEASURES, MAX_OTHER_MEASURES = (
     3,
     1,
-)  # measures with their values, of the first kind, of others
+)  # measures with their values, of the first verdict, and of each further one
 MAX_MODELS = 2  # with their own sentence
 
 
@@ -478,7 +478,7 @@ def _model_notes(
 def _summed_bounds(
     baseline: Document, result: Document, old_name_of_model: Mapping[str, str]
 ) -> dict[ValueKey, float]:
-    """Return how far changes can be from those of rows; old_name_of_model: of renamed models."""
+    """Return how far changes can be from those of rows; old_name_of_model: by the new name."""
     new_bounds = value_bounds(result)
     new_name_of_old = {old_name: new_name for new_name, old_name in old_name_of_model.items()}
     old_bounds = {

@@ -100,7 +100,7 @@ _RANDOM_SETTINGS = ("seed",)  # settings that change only confidence limits
 FREE_SETTINGS = (
     *_RANDOM_SETTINGS,
     "classes",
-)  # the others may differ: classes are named where they do
+)  # settings that may differ; sentences name the classes that do
 # the options of the parts of a signature that are not named like their keys
 SETTING_NAMES = {
     "cmd": "command",

@@ -196,8 +196,9 @@ def _possible_values(
 ) -> tuple[float, float]:
     """Return the lowest and the highest number that a gate can have for the rows.
 
-    interval_side: low or high for a confidence limit. The limit of the rows is not beyond that of
-    their counts, which is cautious; it may be nearer to the value by any amount.
+    interval_side: low or high for a confidence limit, any other text for a value. The limit of the
+    rows is not beyond that of their counts, which is cautious; it may be nearer to the value by any
+    amount.
     """
     value = gate.value or 0.0
     if interval_side not in ("low", "high"):
@@ -215,7 +216,10 @@ def _possible_values(
 
 
 def _remove_gate_answers(result: Document, *, is_compared: bool) -> Document:
-    """Return a result without sentences of earlier gates; is_compared: and of a baseline."""
+    """Return a result without the sentences of earlier gates.
+
+    is_compared: also without the sentences and rows on an earlier baseline.
+    """
     codes = schema.GATE_CODES if is_compared else schema.GATE_CODES[:1]
     answer = tuple(sentence for sentence in result.answer if sentence.code not in codes)
     tables = dict(result.tables)

@@ -196,16 +196,14 @@ def _name_and_parameters(metric: str) -> tuple[frozenset[str], dict[str, str]]:
 def slice_gaps(result: Document, limit: Limit, metric: str) -> Iterator[tuple[str, str, Cell]]:
     """Yield model, slice and gap, or the extreme slices; UsageError without table or measure."""
     is_difference = limit.part.startswith("gap")
-    comparisons = result.tables.get("extremes", ())
+    gap_rows = result.tables.get("extremes", ())
     if is_difference:
-        comparisons = comparison_rows(result, "slice", within_slices=True)
-    rows = [row for row in comparisons if row["measure"] == metric]
+        gap_rows = comparison_rows(result, "slice", within_slices=True)
+    rows = [row for row in gap_rows if row["measure"] == metric]
     if not rows:
         hint = f"use report with {OPTION}--by COLUMN{END}"
-        if len(comparisons):
-            hint = (
-                f"compared: {list_names(dict.fromkeys(str(row['measure']) for row in comparisons))}"
-            )
+        if len(gap_rows):
+            hint = f"compared: {list_names(dict.fromkeys(str(row['measure']) for row in gap_rows))}"
             hint += f"; for others add {OPTION}--measure {limit.metric}{END}"
         message = f"{OPTION}--{limit.kind}{END}: slices are not compared by '{limit.metric}'"
         raise UsageError.new(message, "unknown-metric", hint=hint)

@@ -90,7 +90,7 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
 
 
 def _limit_hint(kind: LimitKind, number_text: str, part_text: str | None) -> str:
-    """Return how to write a gate; number_text: its limit. part_text: what follows a slice."""
+    """Return how to write a gate; number_text: its limit; part_text: what follows a slice."""
     if part_text and (kind == "max-drop" or not number_text.endswith("%")):
         return f"after a slice write one of {', '.join(f'.{name}' for name in PARTS)}"
     if kind == "max-drop":

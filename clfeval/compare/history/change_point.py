@@ -27,7 +27,7 @@ class MeasureSeries:
     """The estimates of a measure in the n lines of a model that have an interval.
 
     positions: of the lines. limits: value, lower and upper limit, (3, n). weights: 1 / width of
-    the interval², (n,). rows: the number of the set of rows of each line, (n,).
+    the interval², (n,). rows: the id of the rows of each line, (n,): see `row_sets`.
     """
 
     measure: str
@@ -151,7 +151,7 @@ def _points_of_model(
 
 
 def row_sets(lines: Sequence[HistoryLine]) -> Ints:
-    """Return the number of the set of rows of each line, (n,), equal where two have the same rows.
+    """Return an id of the rows of each line, (n,), the same for lines that have the same rows.
 
     Lines without a digest have the rows of the same files, or rows of their own.
     """
@@ -182,7 +182,7 @@ def measure_series(
     """Return the estimates of a measure that have an interval; None of fewer than two.
 
     A line with the rows and the value of the line before is left out: nothing changed.
-    row_set_ids (n,): see `row_sets`. scales (n,): of the intervals.
+    row_set_ids (n,): see `row_sets`. scales (n,): see `level_scales`.
     """
     cells = [line.measures.get(measure, MISSING_MEASURE) for line in lines]
     values_and_limits = np.array([(cell.value, cell.low, cell.high) for cell in cells], np.float64)

@@ -174,7 +174,7 @@ def _cause(trend: Trend, point_index: int) -> str:
 def _further_facts(trend: Trend, point: ChangePoint, other_count: int) -> str:
     """Return the sentence on other measures of the model that changed, and a later acceptance.
 
-    other_count: how many of them have the same verdict.
+    other_count: how many of them have the verdict of the point.
     """
     count_by_outcome = {OUTCOMES[str(point.verdict)]: other_count}
     if point.verdict == WORSE:

@@ -167,7 +167,7 @@ def count_classes(
 def _class_totals(
     rows_of_files: Sequence[Sequence[dict[str, Any]]], positive: str
 ) -> tuple[int, int]:
-    """Return the weight of positives and of negatives, from rows by class, of each file."""
+    """Return the weights of positives and of negatives in all files; rows: see `_by_class`."""
     totals = {True: 0.0, False: 0.0}
     for file_rows in rows_of_files:
         for row in file_rows:

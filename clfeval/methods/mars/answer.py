@@ -343,7 +343,7 @@ def _redundancy_answer(counts: TargetCounts, covered: Counts, target: str) -> An
 
 
 def _needed_models(hits: Bools, covered: Counts) -> tuple[int, ...]:
-    """Return which models detect all, by backward elimination from the least sensitive."""
+    """Return the indices of models that detect all, by elimination from the least sensitive."""
     detecting_counts = hits.sum(axis=1)
     needed_indices = set(range(hits.shape[1]))
     for model_index in np.argsort(covered, kind="stable").tolist():

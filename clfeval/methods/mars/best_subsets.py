@@ -179,7 +179,7 @@ def overlap_counts(patterns: Bools, members: Bools) -> NDArray[np.float32]:
 def detection_masks(patterns: Bools, members: Bools) -> tuple[Bools, Bools, Bools, Bools]:
     """Return which patterns (p, k) subsets (s, k) detect, and which they detect alone, (s, p) each.
 
-    Then which they miss that all models outside detect, and which they miss that some detect.
+    Also returns which they miss that all models outside detect, and which that some detect.
     """
     detecting_members = overlap_counts(patterns, members)
     detecting_others = patterns.sum(axis=1) - detecting_members
@@ -225,18 +225,18 @@ def score_all_subsets(counts: TargetCounts) -> SubsetScores:
     if k > EXACT_MODELS:
         raise ValueError(f"{k} models have too many subsets; the limit is {EXACT_MODELS}")
     exact_counts = _pattern_histogram(counts.hits, counts.hit_n)
-    detected_within = _zeta_transform(exact_counts)  # by no model outside the subset
+    undetected_outside = _zeta_transform(exact_counts)  # rows no model outside the subset detects
     alarms_within = _zeta_transform(_pattern_histogram(counts.alarms, counts.alarm_n))
     undetected_count = exact_counts[0]
     # the complement of subset i is 2**k - 1 - i
-    covered = detected_within[-1] - detected_within[::-1]
+    covered = undetected_outside[-1] - undetected_outside[::-1]
     missed_all = exact_counts[::-1].copy()
     missed_all[-1] = 0  # no model is outside the set of all
     subset_numbers = np.arange(2**k, dtype=np.uint32)
     members = (subset_numbers[:, None] >> np.arange(k, dtype=np.uint32) & 1).astype(bool)
     effort = covered + alarms_within[-1] - alarms_within[::-1]
-    exclusive_found = detected_within - undetected_count
-    missed_any = detected_within[::-1] - undetected_count
+    exclusive_found = undetected_outside - undetected_count
+    missed_any = undetected_outside[::-1] - undetected_count
     return SubsetScores(members, covered, effort, exclusive_found, missed_all, missed_any)
 
 

@@ -80,7 +80,7 @@ class DetectionRanking:
 
 
 def _constant_models(counts: TargetCounts) -> Bools:
-    """Return which models flag every row, (k,); none where all do, or without other classes."""
+    """Return which models flag every row, (k,); none where all do, or without the other class."""
     pattern_flags = np.vstack([counts.hits[counts.hit_n > 0], counts.alarms[counts.alarm_n > 0]])
     flags_all: Bools = np.asarray(pattern_flags.all(axis=0))
     is_informative = bool(counts.alarm_n.any()) and not flags_all.all()

@@ -45,9 +45,9 @@ ShareParts = Mapping[str, tuple[Bools, Bools]]
 def sign_test_p(counts: TargetCounts, first_patterns: Bools, second_patterns: Bools) -> float:
     """Return the p-value of the sign test of rows of the first patterns against the second.
 
-    first_patterns, second_patterns (p,): disjoint patterns of the target class. The exact sign test
-    of rows; of clusters the sign-flip permutation test; of weighted rows with Kish's effective
-    number.
+    first_patterns, second_patterns (p,): disjoint patterns of the target class. The test is exact
+    for rows; for clusters it is the sign-flip permutation test, for weighted rows it has Kish's
+    effective number.
     """
     row_sums = (counts.hit_n @ first_patterns).item(), (counts.hit_n @ second_patterns).item()
     if isinstance(counts.clusters, RowWeights):
@@ -105,8 +105,8 @@ def named_divisors(
 ) -> Mapping[str, Floats]:
     """Return the divisors of named shares of subsets, of all slices concatenated.
 
-    parts_by_slice: the masks of each slice; a denominator may be (1, p + q). Computed with clusters
-    and a level only.
+    parts_by_slice: the masks of each slice; a denominator may be (1, p + q). Empty without clusters
+    or a level.
     """
     level = slices[0].options.confidence
     if level is None or slices[0].counts.clusters is None:

@@ -566,7 +566,7 @@ def _coefficient_bound(
     curvature_changes = terms.curvature_changes()[:coefficient_count, :coefficient_count]
     inverse = np.linalg.inv(curvature)
     coefficient_errors = np.sqrt(np.diag(inverse))
-    # eta: how far the curvature can change, relative to the curvature itself
+    # eta is how far the curvature can change, relative to the curvature itself
     eta = float(coefficient_errors @ curvature_changes @ coefficient_errors)
     gradient = terms.gradient_bounds()[:coefficient_count]
     distance = float(np.sqrt(gradient @ np.abs(inverse) @ gradient))

@@ -462,7 +462,7 @@ def _row_changes(patterns: PatternCounts, measure: Measure, models: Sequence[int
     influence = cell_influence(measure.function, Confusion(*cells))
     influence_tp, influence_fp, influence_fn, influence_tn = influence
     tp, fp, fn, tn = cells
-    # of negatives, of positives
+    # of a negative, then of a positive
     jumps = np.abs([influence_fp - influence_tn, influence_tp - influence_fn]).T
     shares = np.array([fp + tn, tp + fn]).T / sum(cells)[:, None]
     return RowChanges(jumps, shares, row_weight)

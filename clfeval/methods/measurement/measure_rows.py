@@ -259,18 +259,18 @@ def _extreme_tables(
 ) -> dict[int, ConfusionCounts]:
     """Return the tables with none, or all, of unknown positives and negatives predicted positive.
 
-    unknown_counts: positives and negatives of each table, which has them predicted negative.
+    unknown_counts: these of each table, which counts them as predicted negative.
     """
     unknown_positives, unknown_negatives = np.array(unknown_counts).T
     return {
-        table_index: replace(
+        extreme_index: replace(
             counts,
             tp=counts.tp + added_positives,
             fn=counts.fn - added_positives,
             fp=counts.fp + added_negatives,
             tn=counts.tn - added_negatives,
         )
-        for table_index, (added_positives, added_negatives) in enumerate(
+        for extreme_index, (added_positives, added_negatives) in enumerate(
             (
                 (0, 0),
                 (unknown_positives, 0),
@@ -444,7 +444,7 @@ def separation_p_values(
 ) -> dict[str, Row]:
     """Return the p-value of each distance of the classes (KS) against equal classes, by name.
 
-    None for clusters or sampling weights, whose rows are not exchangeable. stream_name: of
+    There is none for clusters or sampling weights, whose rows are not exchangeable. stream_name: of
     the random stream.
     """
     permuted_measures = [

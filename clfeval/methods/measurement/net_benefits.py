@@ -36,17 +36,17 @@ def confusions_between(counts: ScoreCounts, first: Ints, last: Ints) -> Confusio
     positives, negatives = (
         np.full(len(first), cumulative_counts[-1]) for cumulative_counts in cumulative
     )
-    row_products = None
+    product_sums = None
     if isinstance(counts.clusters, RowWeights):
         squares = counts.clusters.squares.reshape(2, score_count)
         cumulative = np.concatenate([np.zeros((2, 1)), squares.cumsum(axis=1)], axis=1)
         class_squares = (
             np.full(len(first), cumulative_counts[-1]) for cumulative_counts in cumulative
         )
-        row_products = _row_products(*(cumulative[:, last] - cumulative[:, first]), *class_squares)
+        product_sums = _row_products(*(cumulative[:, last] - cumulative[:, first]), *class_squares)
     elif counts.clusters is not None:
-        row_products = counts.clusters.ranges(score_count, first, last)
-        row_products = np.full_like(row_products, nan) if counts.clusters.too_few else row_products
+        product_sums = counts.clusters.ranges(score_count, first, last)
+        product_sums = np.full_like(product_sums, nan) if counts.clusters.too_few else product_sums
     table_names = tuple(map(str, range(len(first))))
     largest_weight = largest_weights(counts.clusters, len(first))
     return ConfusionCounts(
@@ -58,7 +58,7 @@ def confusions_between(counts: ScoreCounts, first: Ints, last: Ints) -> Confusio
         positives,
         negatives,
         counts.unit,
-        row_products,
+        product_sums,
         largest_weight,
     )
 

@@ -108,9 +108,9 @@ def _simulated_values(
     value_blocks: dict[str, list[Floats]] = {measure.name: [] for measure in measures}
     if not measures:
         return {}
-    row_counts = counts.positives + counts.negatives
+    weights = counts.positives + counts.negatives
     for positives in calibrated_positives(counts, draws, rng):
-        score_counts = constant_arrays(counts.scores, positives, row_counts - positives)
+        score_counts = constant_arrays(counts.scores, positives, weights - positives)
         for measure in measures:
             value_blocks[measure.name].append(np.asarray(measure.measure.function(*score_counts)))
     return {name: np.concatenate(blocks) for name, blocks in value_blocks.items()}
@@ -149,7 +149,7 @@ def _calibration_columns(
     """Return mean and quantile of simulated values, and p: of their sizes where the aim is 0."""
     sizes = np.abs(simulated_values) if aim == 0 else simulated_values
     size = abs(value) if aim == 0 else value
-    is_extreme = sizes >= size * (1 - 1e-9)  # also if equal but for rounding
+    is_extreme = sizes >= size * (1 - 1e-9)  # or equal but for rounding
     p_value = (1 + is_extreme.sum()) / (1 + len(simulated_values))
     columns = (float(simulated_values.mean()), float(np.quantile(sizes, level)), float(p_value))
     return dict(zip(CALIBRATION_COLUMNS, columns, strict=True))

@@ -99,9 +99,9 @@ def _limits_at_prevalence(
 
 def _exact_limits(measure: Measure, cells: Cells) -> tuple[Limits, Bools]:
     """Return the exact limits of a share of flagged rows, and where these are fewer than 30."""
-    correct_rows, flagged_rows = effective_share_counts(measure, cells, PAIR_LEVEL)
-    return clopper_pearson(correct_rows, flagged_rows, level=PAIR_LEVEL), np.asarray(
-        flagged_rows < ENOUGH
+    numerator, denominator = effective_share_counts(measure, cells, PAIR_LEVEL)
+    return clopper_pearson(numerator, denominator, level=PAIR_LEVEL), np.asarray(
+        denominator < ENOUGH
     )
 
 

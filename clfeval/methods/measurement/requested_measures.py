@@ -335,7 +335,7 @@ def parse_measure_settings(
 def _parse_setting(
     text: str, parameter_name: str, value_text: str, measure: Measure, flag: str
 ) -> Any:
-    """Return the value of a parameter; UsageError if it is out of range.
+    """Return the value of a parameter; UsageError if it is no number or out of range.
 
     text: the name of the measure as given, for errors.
     """

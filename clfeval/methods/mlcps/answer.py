@@ -299,7 +299,7 @@ def _bootstrap_claim(
 
 
 def _stability_claim(subject: str, is_stable: bool, phrase: str) -> StabilityClaim:
-    """Return a phrase as a claim, or one that is not stable as a clause with `only`."""
+    """Return a phrase as a claim; if it is not stable, as a clause with `only`."""
     return (
         is_stable,
         phrase if is_stable else f"{subject} is first {phrase.replace(' ', ' only ', 1)}",

@@ -516,7 +516,7 @@ def add_unseen_rows(joint: JointCounts, rng: np.random.Generator) -> JointCounts
     count_blocks = [joint.n.astype(np.float64)]
     for is_positive in (True, False):
         if not (joint.truth == is_positive).any():
-            continue  # a class without rows stays without
+            continue  # a class without rows gets no pseudo-rows
         truth_blocks.append(np.full(len(is_error), is_positive))
         vote_blocks.append(is_error ^ is_positive)
         if joint.scores is not None:
@@ -563,12 +563,10 @@ def bootstrap_replicates(
 ) -> Floats:
     """Return the measures of bootstrap samples, (resamples, k, n); smoothed with `smoothing`."""
     rng = resampling.random_stream(seed, "mlcps")
-    sampled_rows = add_unseen_rows(joint, rng) if smoothing else joint
+    source_rows = add_unseen_rows(joint, rng) if smoothing else joint
     count_blocks: Iterable[Counts] = (
-        resampling.dirichlet_counts(
-            sampled_rows.n, sampled_rows.truth, resamples=resamples, rng=rng
-        )
+        resampling.dirichlet_counts(source_rows.n, source_rows.truth, resamples=resamples, rng=rng)
         if smoothing
-        else resampling.resampled_counts(sampled_rows.n, resamples=resamples, rng=rng)
+        else resampling.resampled_counts(source_rows.n, resamples=resamples, rng=rng)
     )
-    return np.concatenate([*map(make_measure(sampled_rows), count_blocks)])
+    return np.concatenate([*map(make_measure(source_rows), count_blocks)])

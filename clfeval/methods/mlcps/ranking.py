@@ -329,8 +329,9 @@ def _dominance_values(
     d: Floats,
     goal_desirabilities: Floats,
 ) -> Floats:
-    """Return what defines dominance, (k, metrics), higher better: rays, or of
-    metrics with a goal raw values or desirabilities.
+    """Return the values that define dominance, (k, metrics); higher is better.
+
+    These are rays; of metrics with a goal raw values, negated to minimize, or desirabilities.
     """
     values_by_metric = {
         scale.metric: d[:, ray_index] for ray_index, scale in enumerate(scales) if scale.weight > 0

@@ -235,7 +235,7 @@ def mlcps_result(
 
 
 def _check_ranking_reference(table: MetricValues, options: MlcpsOptions) -> None:
-    """Raise UsageError for a margin of no score, or a reference that cannot be compared."""
+    """Raise UsageError for a margin of anything but a score, or a reference without comparison."""
     level = None if options.interval == "none" else options.level
     check_reference(options.reference, level, options.margin, ("mlcps", "desirability"))
     if options.reference is None:
@@ -439,7 +439,7 @@ def _change_cells(ranking: Ranking, change: str, changed_area: Floats | None) ->
         return {f"winner_{change}": None, f"moved_{change}": None}
     ranks = ranking.ranks["mlcps"]
     changed_ranks = dense_ranks(changed_area)
-    # of several that tie the one of the best rank before, and their number
+    # of several that tie the one with the best rank before, and the number of the others
     first_index, *other_indices = sorted(first_models(changed_ranks), key=ranks.__getitem__)
     more_phrase = f" (and {len(other_indices)} more)" if other_indices else ""
     return {

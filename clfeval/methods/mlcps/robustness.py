@@ -104,7 +104,7 @@ def _compare_products(
 def _all_pairs(a: Real, w: Real) -> Real:
     """Return sums of a_i a_j w_i w_j over all pairs, (k, m), of a (k, n) and w (m, n).
 
-    Without the cancellation of (S**2 - squares) / 2.
+    This avoids the cancellation of (S**2 - squares) / 2.
     """
     a_block = a[:, :_BLOCK]
     w_block = w[:, :_BLOCK]
@@ -144,8 +144,8 @@ def redundant_rows(
 ) -> list[Row]:
     """Return the pairs of metrics that are identical, equivalent, or have |r| > .999.
 
-    r is Pearson's over at least three models, undefined for constant metrics, with the sign of the
-    rays: `minimized` names the metrics of which lower values are better.
+    r is Pearson's over at least three models, undefined for constant metrics. Metrics are opposite
+    if r is negative for their rays: of the metrics in `minimized`, lower values are better.
     Shapes: values (k, n), raw.
     """
     model_count, metric_count = values.shape
@@ -278,7 +278,7 @@ def _agreement_row(
     row: dict[str, Cell] = {"measure": measure, "models": len(models)}
     for coefficient, coefficient_of in (("kendall", kendall_tau_b), ("spearman", spearman)):
         row[coefficient] = Estimate(None, reason="too_few_metrics")
-        if all(column_ranks.all() for column_ranks in rank_columns):  # tied ranks are ties
+        if all(column_ranks.all() for column_ranks in rank_columns):  # rank 0: undefined
             row[coefficient] = make_estimate(
                 float(coefficient_of(*rank_columns)), undefined=("constant",)
             )

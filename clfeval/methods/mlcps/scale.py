@@ -297,7 +297,7 @@ ROUNDING = 1e-9  # a sum of shares may pass 1 by less
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How one metric becomes a ray of length 0..1, higher better; column_index is its column.
+    """How one metric becomes a ray of length 0..1, higher is better; column_index is its column.
 
     span: the range mapped to 0..1; None where it is 0..1 already.
     """
@@ -498,7 +498,7 @@ def unscaled_metrics_error(
 ) -> DataError:
     """Build the error of metrics without a scale, with hints for each and for all.
 
-    failures: metrics, problems and ranges they are scaled from. scaled_count: other metrics.
+    failures: metrics, problems and ranges they are scaled from. scaled_count: of other metrics.
     """
     # zero where predictions are not measured yet
     values = table.values if len(table.values) else np.zeros((1, len(table.metrics)))

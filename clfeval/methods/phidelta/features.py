@@ -234,13 +234,15 @@ def _cross_fitted_features(counts: FeatureCounts) -> Bools:
 
 def _held_out_counts(counts: FeatureCounts) -> tuple[Floats, Floats]:
     """Return TP and FP; of features with a chosen threshold those of held-out folds, or NaN."""
-    has_no_cut = np.isnan(counts.held_tp)
+    has_no_chosen_cut = np.isnan(counts.held_tp)
     is_unassigned = np.isinf(counts.held_tp)
     held_tp, held_fp = (
         np.where(is_unassigned, np.nan, held_counts)
         for held_counts in (counts.held_tp, counts.held_fp)
     )
-    return np.where(has_no_cut, counts.tp, held_tp), np.where(has_no_cut, counts.fp, held_fp)
+    return np.where(has_no_chosen_cut, counts.tp, held_tp), np.where(
+        has_no_chosen_cut, counts.fp, held_fp
+    )
 
 
 def feature_role(phi: Estimate, delta: Estimate, *, significant: bool | None = None) -> str | None:
@@ -308,7 +310,7 @@ def _with_limits(
 ) -> Floats:
     """Return phi (sign 1) or delta (sign -1) with its limits, (k, 3).
 
-    No limits for soft votes, nor for chosen thresholds unless held out.
+    There are no limits for soft votes, nor for chosen thresholds unless held out.
     """
     counts = ranked.counts
     shift = -1.0 if sign == 1 else 0.0
@@ -431,13 +433,13 @@ def _chance_tests(
 
 def _class_summary(classes: ClassCounts) -> dict[str, Any]:
     """Return rows and class totals, and the class ratio."""
-    class_ratio = Population.from_counts(classes.positives, classes.negatives, classes.unit)
+    population = Population.from_counts(classes.positives, classes.negatives, classes.unit)
     return {
         "rows": from_units(classes.positives + classes.negatives, classes.unit),
         "positives": from_units(classes.positives, classes.unit),
         "negatives": from_units(classes.negatives, classes.unit),
-        "prevalence": class_ratio.prevalence,
-        "odds": class_ratio.odds,
+        "prevalence": population.prevalence,
+        "odds": population.odds,
     }
 
 

@@ -359,8 +359,8 @@ def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> li
     # the two are independent: intervals at the square root of the level cover both at the level
     rate_level = None if plane.level is None else math.sqrt(plane.level)
     cells = Cells.at_prevalence(plane.counts)
-    even_measures = ("precision", "npv", *NON_SHARE_MEASURES)
-    even_ranges = plane.ranges_at(0.5, even_measures)
+    balanced_measures = ("precision", "npv", *NON_SHARE_MEASURES)
+    balanced_ranges = plane.ranges_at(0.5, balanced_measures)
     sample_ranges = plane.ranges_at(None, (*NON_SHARE_MEASURES, *PRIOR))
     error_values = plane.quotient(lambda tp, fp, p, n: divide((p - tp) * n + fp * p, 2 * p * n))
     return rows_from_columns(
@@ -375,8 +375,8 @@ def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> li
             "accuracy_u": plane.accuracy_u(),
             "error_u": plane.measure_at("error_u", values=error_values),
             **{
-                f"{measure}_u": plane.measure_at(measure, 0.5, ranges=even_ranges)
-                for measure in even_measures
+                f"{measure}_u": plane.measure_at(measure, 0.5, ranges=balanced_ranges)
+                for measure in balanced_measures
             },
             **{
                 measure: plane.share(measure)

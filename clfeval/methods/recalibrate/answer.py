@@ -70,9 +70,9 @@ def recalibration_answer(
     log_odds_offer: how scores below 0 are read as log odds; empty where there are none.
     """
     level = options.level
-    decided_models = [model for model in models if model.gain is not None]
+    judged_models = [model for model in models if model.gain is not None]
     models_by_verdict = {
-        verdict: [model for model in decided_models if model.gain and model.gain.verdict == verdict]
+        verdict: [model for model in judged_models if model.gain and model.gain.verdict == verdict]
         for verdict in ("helps", "harms", "undecided")
     }
     yield from (_helps(model, level) for model in models_by_verdict["helps"])
@@ -138,24 +138,24 @@ def _undecided(models: Sequence[ModelRecalibration], loss: LossName, level: floa
     """Return the sentence on models whose gain may be positive or negative."""
     loss_name = loss_title(loss)
     names_text = join_names([model.model for model in models])
-    widest_model = max(models, key=lambda model: 0.0 if model.gain is None else model.gain.high)
-    gain = widest_model.gain
+    highest_model = max(models, key=lambda model: 0.0 if model.gain is None else model.gain.high)
+    gain = highest_model.gain
     assert gain is not None
-    if len(models) == 1 and widest_model.selected != "none":
-        text = f"{names_text}: whether {widest_model.selected} recalibration lowers the "
+    if len(models) == 1 and highest_model.selected != "none":
+        text = f"{names_text}: whether {highest_model.selected} recalibration lowers the "
         text += f"{loss_name} of {NEW_ROWS} is undecided, by {_with_limits(gain, level)}: "
         text += "keep the scores."
-        if _has_few_clusters(widest_model):
-            text += f" The limits of {widest_model.clusters} clusters are wide: a fall of up to "
+        if _has_few_clusters(highest_model):
+            text += f" The limits of {highest_model.clusters} clusters are wide: a fall of up to "
             text += f"{format_number(gain.high)} is not excluded; more clusters may decide it."
-        return _answer("recalibration-undecided", text, widest_model, gain)
+        return _answer("recalibration-undecided", text, highest_model, gain)
     text = f"{names_text}: keep the scores, as no recalibration {_of_others(models)}lowers the "
     text += f"{loss_name} of {NEW_ROWS} significantly; "
     text += f"a fall of up to {format_number(gain.high)}"
-    text += f" ({quote_if_ambiguous(widest_model.model)})" if len(models) > 1 else ""
+    text += f" ({quote_if_ambiguous(highest_model.model)})" if len(models) > 1 else ""
     text += " is not excluded."
-    if _has_few_clusters(widest_model):
-        text += f" The limits of {widest_model.clusters} clusters are wide: "
+    if _has_few_clusters(highest_model):
+        text += f" The limits of {highest_model.clusters} clusters are wide: "
         text += "more clusters may decide it."
     model_names = tuple(model.model for model in models)
     return Answer("recalibration-undecided", text, model_names, loss)

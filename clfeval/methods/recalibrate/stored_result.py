@@ -148,28 +148,28 @@ def _notes(
 ) -> Iterator[ResultNote]:
     """Yield notes on scores outside the fitted range, at 0 and 1, or missing, and on verdicts."""
     score_ranges = {column.stored.model: column.stored.score_range for column in added.values()}
-    outside_counts = _most_rows(
+    outside_texts = _most_rows(
         added, {name: column_facts.outside_range for name, column_facts in facts.items()}
     )
-    if outside_counts:
+    if outside_texts:
         text = "scores are outside those that the calibrator was fitted to: "
         text += ", ".join(
             f"{rows} outside {' to '.join(map(format_exact, score_ranges[model]))}"
-            for model, rows in outside_counts.items()
+            for model, rows in outside_texts.items()
         )
         yield ResultNote("outside-fitted", text)
     unchanged_columns = {name: column for name, column in added.items() if column.stored.keeps_ends}
-    end_counts = _most_rows(
+    end_texts = _most_rows(
         unchanged_columns, {name: facts[name].at_ends for name in unchanged_columns}
     )
-    if end_counts:
-        text = f"scores of exactly 0 and 1 keep their values: {', '.join(end_counts.values())}"
+    if end_texts:
+        text = f"scores of exactly 0 and 1 keep their values: {', '.join(end_texts.values())}"
         yield ResultNote("scores-at-ends", text)
-    missing_counts = _most_rows(
+    missing_texts = _most_rows(
         added, {name: column_facts.missing for name, column_facts in facts.items()}
     )
-    if missing_counts:
-        text = f"missing scores stay missing: {', '.join(missing_counts.values())}"
+    if missing_texts:
+        text = f"missing scores stay missing: {', '.join(missing_texts.values())}"
         yield ResultNote("missing-scores", text)
     yield from verdict_notes(added.values())
 

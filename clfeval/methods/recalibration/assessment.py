@@ -91,7 +91,7 @@ def assess_method(
 def why_no_limits(rows: RowKinds, rarer_rows: float) -> str | None:
     """Return why no gain of these rows has limits that hold; None if they have.
 
-    rarer_rows: of the rarer class, or of all classes but the most frequent one.
+    rarer_rows: in units, of the rarer class, or of all classes but the most frequent one.
     """
     if rows.has_few_clusters:
         return "few_clusters"

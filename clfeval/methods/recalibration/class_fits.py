@@ -41,10 +41,10 @@ class ClassFits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassColumn:
-    """The probabilities of one class: distinct ones ascending, (s,).
+    """The probabilities of one class in the rows of a table.
 
-    score_indices (m,): the index of the one of each row. is_true (m,): whether the class is the
-    true one.
+    scores (s,): the distinct ones, ascending. score_indices (m,): which of them each row has.
+    is_true (m,): whether the class is the true one.
     """
 
     scores: Floats
@@ -58,7 +58,10 @@ class ClassColumn:
         return cls(scores, score_indices.astype(np.int32), is_true)
 
     def merge(self, n: Counts, max_scores: int) -> ClassColumn:
-        """Merge neighbouring probabilities of rows n (m,) into `max_scores` of lowest value."""
+        """Merge neighbours among the probabilities into at most `max_scores`, by rows n (m,).
+
+        A group has its lowest probability.
+        """
         first_indices = group_starts(
             np.bincount(self.score_indices, n, len(self.scores)), max_scores
         )
@@ -211,15 +214,15 @@ class ClassFitter:
             return float((n * self.logs.row_terms(calibrator.power)[0]).sum())
         if calibrator is None:
             return 0.0
-        likelihood_sum = 0.0
+        log_likelihood_sum = 0.0
         for block in self.logs.blocks():
             truth = self.scores.truth[block]
             calibrated = calibrator.calibrate(self.scores.p[block])
             likelihoods = calibrated[np.arange(len(truth)), truth]
             has_fit = self.logs.is_used[block]
             log_likelihoods = np.log(np.maximum(likelihoods, _LEAST))
-            likelihood_sum += float((n[block] * has_fit * log_likelihoods).sum())
-        return likelihood_sum
+            log_likelihood_sum += float((n[block] * has_fit * log_likelihoods).sum())
+        return log_likelihood_sum
 
 
 def forward_choice(likelihoods: Floats, has_fit: Bools, parameters: Sequence[int]) -> list[int]:

@@ -64,11 +64,11 @@ def cross_fit(
         for method, loss, gains in judge.held_out_gains(methods, held_out):
             gain_sums[method][loss] += gains
     apparent = judge.apparent_gains(methods)
-    row_weights = REPEATS * rows.n.astype(np.float64)
+    judged_rows = REPEATS * rows.n.astype(np.float64)
     return {
         method: CrossFittedGains(
             {
-                loss: np.nan_to_num(divide(gain_sum, row_weights))
+                loss: np.nan_to_num(divide(gain_sum, judged_rows))
                 for loss, gain_sum in sums_by_loss.items()
             },
             apparent[method],
@@ -144,8 +144,8 @@ def design_effect(counts: ScoreCounts) -> float:
     is_inner[inner_scores] = 1.0
     fitted = inverse_logit(line[0] + line[1] * x)
     design = np.array([is_inner, is_inner * x])
-    row_weights = rows.sum(axis=0) * fitted * (1 - fitted)
+    score_information = rows.sum(axis=0) * fitted * (1 - fitted)
     residuals = np.concatenate([1 - fitted, -fitted])
     return RowKinds.from_scores(counts).design_effect(
-        np.hstack([design, design]) * residuals, (design * row_weights) @ design.T
+        np.hstack([design, design]) * residuals, (design * score_information) @ design.T
     )

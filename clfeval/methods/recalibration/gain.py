@@ -110,7 +110,7 @@ def gain_verdict(low: float, high: float) -> Verdict:
 
 
 def highest_limit(candidate_limits: Sequence[tuple[float, float]]) -> float:
-    """Return the upper limit of `auto`: the largest of its candidates, one of which gains 0."""
+    """Return the upper limit of `auto`: the largest of its candidates', one of which gains 0."""
     return max([0.0, *(high for _, high in candidate_limits)])
 
 

@@ -125,7 +125,7 @@ class ModelRanking:
 
     lead: the id of that measure. level: of intervals, None without. untested: the sentence on
     why models were not tested against the best. bounds: how far values of `lead` can be from those
-    of rows, by model. reference: as the option. sample_size: rows, without sampling weights.
+    of rows, by model. reference: as the option. sample_size: rows, if weighted effective ones.
     """
 
     models: Sequence[Row]
@@ -407,7 +407,7 @@ def _second_ranking_answer(
 ) -> list[Answer]:
     """Return the sentence on a model that another measure finds significantly better.
 
-    Better than the leader, that is the first of the ranked rows.
+    It is better than the leader, the first of the ranked rows.
     """
     leader, best_set = ranked_rows[0]["model"], second_ranking.best_set
     if best_set is None or best_set.ties.get(leader) is not False:

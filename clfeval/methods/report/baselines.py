@@ -78,8 +78,9 @@ def _label_chance(
 ) -> tuple[float, float]:
     """Return the mean of a measure by chance, and the probability of a value as good.
 
-    NaN where there is none. totals: predicted positives, positives, negatives. The values are
-    those of all possible true positives, each with its probability.
+    NaN where there is none. totals: predicted positives, positives, negatives. If rows are
+    independent, the values are those of all possible true positives, each with its probability;
+    else there is only that of the expected table.
     """
     predicted_positives, positives, negatives = totals
     tp = np.array([predicted_positives * positives / (positives + negatives)])
@@ -191,7 +192,7 @@ def dummy_baselines(
 ) -> Iterator[Row]:
     """Yield the measures of constant predictions: the larger class, or the prevalence as score.
 
-    threshold: of the measures at one. has_scores: whether a model has scores.
+    threshold: that of measures at a threshold. has_scores: whether a model has scores.
     """
     positives = float(counts.positives[0])
     negatives = float(counts.negatives[0])

@@ -52,13 +52,13 @@ def calibration_test_rows(model: str, counts: ScoreCounts, level: float, seed: i
     tests = CalibrationTests(unknown, unknown, unknown, "none", no_groups, no_groups)
     if inner_slice.start < inner_slice.stop:
         tests = _run_score_tests(counts, inner_slice, random_stream(seed, f"{model}\0calibration"))
-    # unadjusted
+    # each gap by itself, not adjusted for the number of groups
     is_significant = np.abs(tests.gaps) > critical_value(level) * tests.errors
     gap_cells = {
         "groups_off": int(is_significant.sum()),
         "largest_gap": np.abs(tests.gaps).max(initial=0).item(),
     }
-    smaller_p = float(np.minimum(2 * tests.p.min(), 1))
+    adjusted_p = float(np.minimum(2 * tests.p.min(), 1))
     return [
         as_row(
             {
@@ -68,7 +68,7 @@ def calibration_test_rows(model: str, counts: ScoreCounts, level: float, seed: i
                     key: number_or_none(getattr(tests, key)[test_index])
                     for key in ("statistic", "df", "p")
                 },
-                "p_adjusted": number_or_none(smaller_p),
+                "p_adjusted": number_or_none(adjusted_p),
                 "method": tests.method,
                 "contradicted": from_units(contradicted_units, counts.unit).item(),
                 # of the test of groups, which is the second
@@ -153,7 +153,7 @@ def roc_band_rows(
 def choose_points(counts: ScoreCounts, most: int | Literal["all"] | None) -> Ints:
     """Return the indices of points to list, at even steps of both rates with both ends.
 
-    most: how many at most, by default MOST_POINTS. Index 0 is above every score.
+    most: how many at most; None: MOST_POINTS. Index 0 is above every score.
     """
     cumulated_counts = counts.running
     limit = MOST_POINTS if most is None else most
@@ -179,7 +179,7 @@ def curve_rows(
 ) -> Rows:
     """Return points of ROC, precision-recall, gain and lift (precision / prevalence) curves.
 
-    most: how many points at most, as of `choose_points`.
+    most: how many points at most, as in `choose_points`.
     """
     score_indices = len(counts.scores) - choose_points(counts, most)
     cumulated_counts = counts.running
@@ -228,7 +228,7 @@ def choose_thresholds(
     cumulated_counts = counts.running
     if m <= requested:
         return counts.scores[::-1]
-    # of rows in descending order of scores
+    # quantiles of rows in descending order of scores
     total_rows = cumulated_counts[:, -1].sum()
     score_indices = first_reaching(
         lambda i: np.asarray(total_rows - cumulated_counts[:, m - 1 - i].sum(axis=0)),
@@ -281,7 +281,7 @@ def _rates(
     columns = dict[str, Sequence[Any]]()
     for measure_id in measure_ids:
         measure = CATALOG[measure_id]
-        limits = None  # of the measure, unless it is a share
+        limits = None  # only shares have exact limits
         if level is not None and measure_id in (*SHARES, "fpr"):
             limits = exact_limits(measure_id, cells, level=level, design=design)
         columns[measure_id] = estimate_column(
@@ -295,7 +295,7 @@ def distribution_rows(
 ) -> list[Row]:
     """Return the histogram of scores by class, in bins of 0..1 or of the range of finite scores.
 
-    A bin includes its lower edge only.
+    A bin includes its lower edge, the last one both; infinite scores are in the outermost bins.
     """
     finite_scores = counts.scores[np.isfinite(counts.scores)]
     lowest, highest = 0.0, 1.0

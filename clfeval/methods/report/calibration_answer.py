@@ -62,8 +62,8 @@ class CalibrationAnswer:
     """The sentence on calibration.
 
     names_fault: whether it calls any model miscalibrated. ends_with_best: whether it names the best
-    model last. miscalibrated: the models called so, the best first, without those with contradicted
-    rows only.
+    model last. miscalibrated: the models called so, the best first, without other models that have
+    contradicted rows.
     """
 
     answer: Answer
@@ -238,7 +238,7 @@ def _verdict(
     """Return the verdict on a model, the sentence, and the measure, or empty strings.
 
     model_row: with its estimates. equivalent_models: the models whose intervals exclude a fault
-    that matters (`_equivalent_models`).
+    that matters (`_equivalent_models`), or which tests with verdicts call well calibrated.
 
     Miscalibrated: a row has a class of probability 0, or p, adjusted for both tests and all models,
     is below 1 - level; slightly so where no fault is large. Well calibrated is a claim of
@@ -307,7 +307,7 @@ def _calibration_sentence(
     fault = f"its probabilities are {' and '.join(facts.faults)}" if facts.faults else ""
     if verdict in MISCALIBRATIONS:
         fault = _name_fault(fault, _test_of_groups(model, test_rows), facts.measure)
-    template = verdict  # but of one that is unsure
+    template = verdict  # every verdict but UNSURE is a template
     if _is_reversed(model_row):
         template = "{} ranks in reverse: rows with higher scores are less often positive"
     if template == UNSURE:
@@ -366,8 +366,8 @@ def _equivalent_models(models: Sequence[Row], level: float | None) -> set[str]:
 def _p_of_value_outside(estimate: Estimate, lowest: float, highest: float, level: float) -> float:
     """Return the larger one-sided p of a value below `lowest` and above `highest`.
 
-    From its interval; 1 if that does not lie inside. The estimate is presumed normal; its standard
-    error on each side is that of the limit there.
+    It follows from the interval; 1 if this is not inside. The estimate is presumed normal; its
+    standard error on each side is that of the limit there.
     """
     value, low, high = estimate.value, estimate.low, estimate.high
     if value is None or low is None or high is None or low < lowest or high > highest:
@@ -450,7 +450,7 @@ def _describe_unadjusted_fault(
 class _CalibrationFacts:
     """What the intervals of a model say of its calibration.
 
-    measure: by which; is_defined: whether it has a value; text: its value with its interval;
+    measure: the id; is_defined: whether it has a value; text: its value with its interval;
     faults: of the probabilities, in words. close: whether the limits are near the ideal; narrow:
     whether they exclude a gross fault.
     """

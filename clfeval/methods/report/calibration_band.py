@@ -88,7 +88,7 @@ def has_few_levels(counts: ScoreCounts) -> bool:
 
 
 def _group_scores(counts: ScoreCounts, most_scores: int) -> ScoreCounts:
-    """Return counts of about `most_scores` scores at most; a group of more has its mean score."""
+    """Return counts of at most `most_scores` scores; a group of several has its mean score."""
     rows_at_scores = counts.positives + counts.negatives
     starts = group_starts(rows_at_scores, most_scores)
     if len(starts) == len(rows_at_scores):

@@ -171,7 +171,7 @@ def compare_models(
                 tables["best"] += families.best_set_rows(best_set, paired.metric)
             tables["winner"] += _winner_rows(paired, best_set, observed)
         if family is not None and settings.reference is not None and sample_size is not None:
-            # of labels, where the table of measures has none
+            # values of labels stand where the table of measures has none
             values = [
                 observed.get((model, paired.metric), Estimate(value))
                 for model, value in zip(paired.models, paired.values.tolist(), strict=True)
@@ -309,7 +309,7 @@ def _winner_rows(
     if len(estimates.models) < FEW:
         return
     winner = estimates.models[best_set.leader]
-    # of labels, where the table of measures has none
+    # the value of labels stands where the table of measures has none
     label_estimate = Estimate(estimates.values[best_set.leader].item())
     value = observed.get((winner, estimates.metric), label_estimate)
     yield as_row(
@@ -327,7 +327,7 @@ def _mcnemar_rows(patterns: Patterns, pairs: Sequence[tuple[str, str]]) -> Itera
     """Yield the rows that only one of two models predicts correctly, and McNemar's mid-p."""
     is_correct = patterns.votes == patterns.truth[:, None]
     correct_counts = (is_correct * patterns.n[:, None]).T.astype(np.float64)  # whole numbers
-    # rows that the model of the row has right, and the one of the column wrong
+    # (k, k): rows that the first model has right and the second one wrong
     only_first_correct = correct_counts @ ~is_correct
     for model, reference in pairs:
         model_index, reference_index = map(patterns.models.index, (model, reference))

@@ -91,7 +91,10 @@ class ComplementScores:
     def complement_measures(
         self, slice_name: str, slice_scores: ScoreCounts, score_indices: Ints
     ) -> Iterator[tuple[Key, Complement]]:
-        """Yield the measures of the complement of a slice; score_indices: indices of its scores."""
+        """Yield the measures of the complement of a slice.
+
+        score_indices: the indices of the scores of the slice among all scores.
+        """
         remaining_measures = list[RequestedMeasure]()
         for measure in self.measures:
             value = None
@@ -153,14 +156,16 @@ class ComplementScores:
         all_counts = (all_scores.positives, all_scores.negatives)
         class_totals = self._once("sizes", lambda: [int(n.sum()) for n in all_counts])
         slice_counts = (slice_scores.positives, slice_scores.negatives)
-        smaller_class = min(
+        smaller_class_rows = min(
             class_total - int(n.sum())
             for class_total, n in zip(class_totals, slice_counts, strict=True)
         )
         centre = 0.0
         if requested.name == "oe_ratio":
             risks = self._once("risks", lambda: _risk_sums(all_scores))
-            value_and_covariance = risks.complement(_risk_sums(slice_scores), fewest=smaller_class)
+            value_and_covariance = risks.complement(
+                _risk_sums(slice_scores), fewest=smaller_class_rows
+            )
         elif loss is None:
             return None
         else:
@@ -170,7 +175,7 @@ class ComplementScores:
             )
             sums = self._once(requested.name, lambda: _power_sums(loss, all_scores, centre))
             value_and_covariance = sums.complement(
-                _power_sums(loss, slice_scores, centre), fewest=smaller_class
+                _power_sums(loss, slice_scores, centre), fewest=smaller_class_rows
             )
         if not value_and_covariance:
             return None
@@ -230,7 +235,7 @@ def _power_sums(loss: Callable[..., Floats], counts: ScoreCounts, centre: float)
 
 
 def _risk_sums(counts: ScoreCounts) -> RiskSums:
-    """Return the sums over rows of powers of the probability."""
+    """Return the sums of powers of the probability, over all rows and over positives."""
     score_counts = counts.scores, counts.positives, counts.negatives
     class_sums = loss_powers(given_probabilities, score_counts, 1.0, 0.0, 0.0)
     return RiskSums(class_sums.sum(axis=0), class_sums[0, :4])

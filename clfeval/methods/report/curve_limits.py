@@ -40,7 +40,7 @@ def spline_limits(
 
     logit c = b' s   limits b' s -+ t sqrt(s' V s), and sqrt(q F) in place of t for all jointly
 
-    with Student's t of df degrees of freedom, q the coefficients, and F of q and df - q + 1, times
+    with Student's t of df degrees of freedom, q coefficients, and F of q and df - q + 1, times
     df / (df - q + 1); without clusters or weights the normal quantile and sqrt(chi²) of q.
     covariance V (q, q) of b.
     Source: Working and Hotelling 1929, Journal of the American Statistical Association 24:73;

@@ -383,7 +383,10 @@ class MatchedPairs:
         return matrix
 
     def covariance(self, model_covariance: Floats) -> Floats:
-        """Return the covariance (k, k) of the models, and 0 of the references."""
+        """Return the covariance of models and references; that of references is 0.
+
+        model_covariance: its first k rows and columns are those of the models.
+        """
         k = len(self.curves)
         padded_covariance = np.zeros((len(self.names), len(self.names)))
         padded_covariance[:k, :k] = model_covariance[:k, :k]
@@ -452,7 +455,7 @@ def matched_estimates(
 def _joint_errors(
     rows: EvaluatedClasses, class_influences: Sequence[ClassInfluence], slopes: Floats
 ) -> DifferenceErrors:
-    """Return the errors of k differences at equal specificity, and of the constant 0 as last."""
+    """Return the errors of k differences at equal specificity, and of a constant 0 as the last."""
     row_influences = [
         influence.positives + slope * influence.negatives
         for influence, slope in zip(class_influences, slopes.tolist(), strict=True)

@@ -57,8 +57,8 @@ def score_estimates(
 ) -> PairedEstimates | None:
     """Return paired estimates by a measure of scores; influence: value, influence of rows (n,).
 
-    owners: the cluster of each row; sizes (c,): effective rows of each class; sampling: weights
-    are sampling weights; sums: those of rows, where the influence is that of groups of rows.
+    owners: the cluster of each row; sizes (c,): rows, or effective clusters, of each class;
+    sampling: weights are sampling weights; sums: of rows, where the influence is that of groups.
     """
     if not influence:
         return None
@@ -143,8 +143,10 @@ def row_score_influence(
             block_influence = score_influences.values_at(indices, is_positive)
             influence_by_score[start : start + _BLOCK] = block_influence * scales[is_positive]
         for start in range(0, len(score_indices), _BLOCK):
-            class_rows = np.flatnonzero(truth[start : start + _BLOCK] == is_positive) + start
-            row_influence[class_rows] = influence_by_score.take(score_indices.take(class_rows))
+            class_row_indices = np.flatnonzero(truth[start : start + _BLOCK] == is_positive) + start
+            row_influence[class_row_indices] = influence_by_score.take(
+                score_indices.take(class_row_indices)
+            )
     return value, row_influence
 
 
@@ -524,7 +526,7 @@ def _draw_differences(
 def _score_measurer(
     scores: Floats, truth: Bools, measures: Sequence[RequestedMeasure]
 ) -> DrawsMeasurer:
-    """Return the function from draws (b, m) of kinds of rows to measures of their scores, (m,)."""
+    """Return the function from draws (b, m) of kinds of rows to measures; scores, truth (m,)."""
     order = np.argsort(scores, kind="stable")
     starts = distinct_starts(scores[order])
     distinct_scores = scores[order][starts]

@@ -60,7 +60,7 @@ def confusion_rows(
 ) -> Iterator[Row]:
     """Yield the cells of confusion matrices (k, C, C) of models; with_empty: those of 0 rows too.
 
-    unit: counts of one row.
+    unit: how many counts one row has.
     """
     for model, table in zip(models, tables, strict=True):
         truth_totals = table.sum(axis=1)

@@ -99,7 +99,7 @@ class RowFrequencies:
     clusters: Owned | None
     stream_name: str  # of the random stream
     mean_factors: Floats  # factors of f for means over classes, (m,)
-    counts_per_kind: int = 1  # counts per kind
+    numbers_per_kind: int = 1  # numbers that a kind of row has: one, or a probability of each class
     table: Counts | None = None  # of labels, with cells at `cell_indices`
     cell_indices: Ints | None = None
     class_rows: Counts | None = None  # rows of each class that has any, of probabilities
@@ -375,7 +375,7 @@ def _bootstrap_limits(
         kinds.clusters,
         settings,
         kinds.stream_name,
-        numbers=kinds.counts_per_kind,
+        numbers=kinds.numbers_per_kind,
         fewest=kinds.rarer_size,
     )
     return {
@@ -444,7 +444,7 @@ def _default_limits(
 def _widen_area_limits(
     value: float, limits: tuple[float, float], effective_rows: Counts, level: float
 ) -> tuple[float, float]:
-    """Return limits of an area, NaN for the value itself, widened to Newcombe's score limits.
+    """Return limits of an area, widened to Newcombe's score limits; NaN counts as the value.
 
     effective_rows (c,): of each class.
     """

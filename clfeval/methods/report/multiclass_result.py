@@ -89,8 +89,8 @@ class ClassMeasures:
     """The measures of a sample of more than two classes.
 
     estimates: paired estimates of models, by measure. digests: of labels, then of probabilities.
-    clipped_rows: number of rows whose class had probability 0, by model. scores: probabilities by
-    model and slice, where slices are tested.
+    clipped_rows: the rows whose class had probability 0, in units, by model. scores: probabilities
+    by model and slice, where slices are tested.
     """
 
     rows: Sequence[Row]
@@ -255,7 +255,7 @@ def _measure_notes(
     requested: Sequence[RequestedMeasure],
     clipped_rows: Mapping[str, float],
 ) -> tuple[ResultNote, ...]:
-    """Return the warnings on measures; clipped_rows: those whose class had probability 0."""
+    """Return the warnings on measures; clipped_rows: as in `ClassMeasures`, in units."""
     clipped_notes = clipped_note(clipped_rows, unit)
     return (*clipped_notes, *counting_notes(predictions), *caveat_notes(requested))
 

@@ -22,7 +22,7 @@ def recalibration_advice(
 ) -> list[Answer]:
     """Return the sentence on recalibrating a model, if the tests call it miscalibrated.
 
-    tests: rows of the table of calibration tests, with their verdicts.
+    calibration_tests: rows of the table of that name, with their verdicts.
     """
     verdicts = {row.get("verdict") for row in calibration_tests if row["model"] == model}
     predictions = sample.predictions

@@ -420,7 +420,7 @@ def _own_tables(
 ) -> dict[str, Rows]:
     """Return the tables of measures, of scores, and of baselines if these are requested.
 
-    models: rows of the first screen.
+    model_rows: of the first screen.
     """
     tables: dict[str, Rows] = {"measures": measured.table, **measured.scores.tables}
     if "calibration_tests" in tables:
@@ -453,10 +453,10 @@ def _test_slices(
     outside_measures: dict[Key, Complement] = {}
     # bounds of the rows inside and outside a slice add up: hidden counts are not compared
     if not has_hidden_counts:
-        label_measures = label_complement_estimates(
+        label_complements = label_complement_estimates(
             sample, complements, measures, options.interval_settings
         )
-        outside_measures = {**measured.scores.complements, **dict(label_measures)}
+        outside_measures = {**measured.scores.complements, **dict(label_complements)}
     slice_estimates = SliceEstimates(
         slice_values(measured.rows),
         measures,

@@ -59,7 +59,7 @@ def _rule_at(rule: ThresholdRule, populations: Sequence[Population]) -> Threshol
 
 
 def _measure_at(requested: RequestedMeasure, odds: float) -> RequestedMeasure:
-    """Return a measure of the table at odds `ratio`."""
+    """Return a measure of the table at these odds of positives."""
     measure = requested.measure
     if measure.invariant:
         return requested

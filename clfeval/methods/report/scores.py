@@ -467,7 +467,7 @@ class _ModelScores:
             return []
         all_scores = self.all_scores
         row_counts = np.maximum(all_scores.positives + all_scores.negatives, 1)
-        mean_scores = (
+        counts_at_means = (
             all_scores
             if all_scores.buckets is None
             else replace(all_scores, scores=all_scores.sums() / row_counts)
@@ -475,7 +475,7 @@ class _ModelScores:
         return [
             *score_baselines(
                 self.model,
-                mean_scores,
+                counts_at_means,
                 measures_with_baselines(self.question.requested),
                 observed_values(measures),
                 self.threshold,
@@ -501,7 +501,10 @@ class _ModelScores:
     def influence_inside(
         self, slice_name: str, counts: ScoreCounts, scores_in_slice: Ints
     ) -> dict[tuple[str, str], RowInfluence]:
-        """Return the same of a slice, by measure and slice; scores_in_slice: indices in all."""
+        """Return the value and the influence of rows in a slice, by measure and slice.
+
+        scores_in_slice: the indices of its scores among all scores.
+        """
         influence = dict[tuple[str, str], RowInfluence]()
         if not self.question.compared_inside:
             return influence

@@ -51,7 +51,7 @@ class SliceModels:
     ) -> SliceModels:
         """Choose at most ten: tied with the best, compared with a reference, or requested.
 
-        ranked: all models, the best first. Where no test tells which are tied, all count as such.
+        ranked_models: all, the best first. Where no test tells which are tied, all count as such.
         """
         models = candidates_first(ranked_models, reference)
         if best_set is not None and reference is None and not requested_models:

@@ -163,7 +163,7 @@ def with_simultaneous_intervals(
 def _widened(change: Change, metric: str, quantile_ratio: float) -> Change:
     """Return a change with simultaneous limits inside the range of the measure.
 
-    quantile_ratio: how many times farther they are from the difference than the limits.
+    quantile_ratio: how many times farther they are from the difference than those of the change.
     """
     d, low, high = change.difference.value, change.difference.low, change.difference.high
     if change.p is None or d is None or low is None or high is None:

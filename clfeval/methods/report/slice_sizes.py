@@ -137,7 +137,10 @@ def _sizes_of_parts(
 def shared_clusters(
     clusters: Owned | None, other_clusters: Owned | None
 ) -> tuple[ClusterCounts, ClusterCounts, tuple[Ints, Ints]] | None:
-    """Return the clusters of two parts, and the indices in each of those in both; None without."""
+    """Return the clusters of two parts, and the indices in each of the clusters in both.
+
+    None without clusters, or where none is in both.
+    """
     if not (isinstance(clusters, ClusterCounts) and isinstance(other_clusters, ClusterCounts)):
         return None
     shared_indices = clusters.shared(other_clusters)

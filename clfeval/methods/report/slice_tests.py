@@ -40,7 +40,10 @@ Key = tuple[str, str, str]  # slice, model, measure
 
 
 def slice_values(metric_rows: Sequence[Row]) -> dict[tuple[str, str], dict[str, Estimate]]:
-    """Return the estimates of slices by model and measure, then by slice; rows: of `measures`."""
+    """Return the estimates of slices by model and measure, then by slice.
+
+    metric_rows: of the table `measures`.
+    """
     values: dict[tuple[str, str], dict[str, Estimate]] = {}
     for row in metric_rows:
         measure_name = _tested_name(row)
@@ -536,7 +539,10 @@ class SliceEstimates:
 def _harm_sizes(
     comparison_rows: Sequence[Row], slice_rows: Sequence[Row]
 ) -> dict[tuple[str, str], float]:
-    """Return the size of the largest harm of each model and slice; slice_rows: their table."""
+    """Return the size of the largest harm of each model and slice.
+
+    comparison_rows, slice_rows: of the tables `comparisons` and `slices`.
+    """
     row_by_slice = {(row["model"], cell_text(row["slice"])): row for row in slice_rows}
     harm_sizes = dict[tuple[str, str], float]()
     for row in comparison_rows:

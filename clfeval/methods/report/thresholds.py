@@ -126,8 +126,8 @@ def cutoff_rows(
     include the value here. threshold_low, threshold_high: percentiles of the bootstrap thresholds.
     Undefined without a row of a class, where no threshold satisfies the limit, or in fewer than
     half of the bootstrap tables (limit_seldom_met), of infinite scores, and of one row or cluster
-    of a class: the corrected values (too_few_rows, too_few_clusters). at_prevalence: measures that
-    depend on the prevalence are those at another one.
+    of a class: the corrected values (too_few_rows, too_few_clusters). at_prevalence: estimates of
+    measures that depend on the prevalence, at another one; None for that of the rows.
     """
     rows = list[Row]()
     population = _population_cells(choice.observed, at_prevalence)
@@ -173,7 +173,7 @@ class _RuleTables:
     def estimates(
         self, i: int, measures: Sequence[RequestedMeasure], apparent_values: Sequence[float]
     ) -> list[Estimate]:
-        """Return measures expected on new data at threshold i; apparent: on the rows that chose."""
+        """Return measures expected on new data at threshold i; apparent_values: on these rows."""
         expected, observed = (
             table.take([i]) for table in (self.choice.expected, self.choice.observed)
         )
@@ -265,7 +265,7 @@ def _expected_estimates(
     i: int,
     tables: _RuleTables,
 ) -> list[Estimate]:
-    """Return the measures of rule i expected on new data; apparent: on the rows that chose."""
+    """Return the measures of rule i expected on new data; apparent_values: on these rows."""
     reason = tables.choice.unknown[i]
     if reason is not None:
         return [Estimate(None, reason=reason)] * len(measures)

@@ -525,7 +525,7 @@ def _names_in(cell: Cell) -> list[str]:
 
 
 def _ties_clause(ties_sentence: str) -> str:
-    """Return the sentence on ties as a clause to end another one; empty if it is."""
+    """Return the sentence on ties as a clause that ends another sentence; empty if it is empty."""
     if not ties_sentence:
         return ""
     starts_with_article = ties_sentence.startswith(("The other ", "Every other "))

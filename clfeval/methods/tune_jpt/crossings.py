@@ -157,12 +157,12 @@ def find_crossings(
     )
     if weight is None and not contest.measure.invariant and signs.turns:
         differences = _rate_differences(contest, [turn[1:3] for turn in signs.turns])
-        moving_turns = [
+        turns_of_unequal_pairs = [
             turn
             for turn, (*_, d_tp, d_fp) in zip(signs.turns, differences, strict=True)
             if d_tp or d_fp
         ]
-        crossings = _bisect_turns(contest, ratios, moving_turns)
+        crossings = _bisect_turns(contest, ratios, turns_of_unequal_pairs)
         uncrossed = np.setdiff1d(uncrossed, [crossing[0] for crossing in crossings])
         signs = signs.without_turns(uncrossed)
     crossing_columns = list(zip(*crossings, strict=True)) or [()] * 4

@@ -83,8 +83,8 @@ def _part_covariance(patterns: PatternCounts) -> tuple[Floats, Bools, Floats, fl
 def _class_covariance(patterns: PatternCounts, in_class: Bools) -> tuple[Floats, Bools, Floats]:
     """Return the covariance of the rates of k models in a class of independent rows, (k, k).
 
-    in_class: which patterns are of the class. Also which models differ in some row of it, (k, k),
-    and the influence values, (k, p).
+    in_class: which patterns are of the class. Also returns which models differ in some row of it,
+    (k, k), and the influence values, (k, p).
     """
     n = patterns.n[in_class]
     model_votes = patterns.votes[in_class].T.astype(np.float64)
@@ -152,9 +152,9 @@ class PairwiseComparison:
         return self.significant(indices, indices + len(first), models, np.tile(ratios, 2))
 
     def significant(self, first: Ints, second: Ints, models: Ints, ratios: Floats) -> Bools:
-        """Return whether `first` is significantly better than `second`, (q,): indices of estimates.
+        """Return whether `first` is significantly better than `second`.
 
-        models, ratios (e,): what is estimated.
+        first, second (q,): indices of estimates. models, ratios (e,): those of each estimate.
         """
         if self.rates is None or self.level is None or not len(first):
             return np.zeros(len(first), bool)
@@ -190,7 +190,7 @@ def reference_comparisons(sample: Sample, options: TuneOptions, reference: str) 
     level = contest.level or 0.0
     for kind, population in places:
         if kind != tested_kind or contest.rates is None:
-            continue  # without intervals there are no rates, and no tests
+            continue  # no tests of other populations, and none without intervals
         ratio_estimates = contest.rates.measures_at_odds(
             contest.measure, model_indices, np.full(len(model_indices), population.ratio)
         )
@@ -411,7 +411,7 @@ def _interval_levels(
     *,
     everywhere: bool,
 ) -> Floats:
-    """Return the level of intervals for all pairs of each row, (g,): joint or Bonferroni's."""
+    """Return the level of intervals for all pairs at each ratio, (g,): joint or Bonferroni's."""
     g, k = p_values.shape
     level = contest.level or 0.0
     interval_levels = np.full(

@@ -337,9 +337,9 @@ def _missing_class_notes(sample: Sample) -> Iterator[ResultNote]:
 
 def _small_class_notes(sample: Sample) -> Iterator[ResultNote]:
     """Yield a note on the size of the smaller class, of the table and of slices, if too small."""
-    smallest_classes: dict[str | None, float] = {}  # rows of the smaller class, where too few
+    smallest_sizes: dict[str | None, float] = {}  # rows of the smaller class, where too few
     for slice_name in sample.slices:
-        smallest_class = min(
+        smallest_size = min(
             (
                 row_count
                 for sizes in class_rows(sample, slice_name)
@@ -348,14 +348,14 @@ def _small_class_notes(sample: Sample) -> Iterator[ResultNote]:
             ),
             default=inf,
         )
-        smallest_classes |= {slice_name: smallest_class} if smallest_class < ENOUGH else {}
+        smallest_sizes |= {slice_name: smallest_size} if smallest_size < ENOUGH else {}
     slice_phrases = [
         f"{format_rows(row_count)} in {quote_if_ambiguous(slice_name)}"
-        for slice_name, row_count in smallest_classes.items()
+        for slice_name, row_count in smallest_sizes.items()
         if slice_name is not None
     ]
-    table_phrases = [format_rows(smallest_classes[None])] if None in smallest_classes else []
-    if smallest_classes:
+    table_phrases = [format_rows(smallest_sizes[None])] if None in smallest_sizes else []
+    if smallest_sizes:
         more_phrase = f" and {len(slice_phrases) - 5} more slices" if len(slice_phrases) > 5 else ""
         text = f"with fewer than {ENOUGH} rows in the smaller class, measures at other prevalences "
         sizes_text = ", ".join([*table_phrases, *slice_phrases[:5]])
@@ -464,9 +464,9 @@ def sample_from_rates(
     rates = {"sensitivity": sensitivity, "specificity": specificity}
     for option, rate in rates.items():
         if rate is None:
-            absent_option = next(key for key in rates if key != option)
+            given_option = next(key for key in rates if key != option)
             raise bad_option(
-                f"{OPTION}--{absent_option}{END} is given without {OPTION}--{option}{END}",
+                f"{OPTION}--{given_option}{END} is given without {OPTION}--{option}{END}",
                 f"add {OPTION}--{option}{END}",
             )
         if not 0 <= rate <= 1:

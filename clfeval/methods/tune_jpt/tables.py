@@ -58,9 +58,9 @@ def expected_rows(tuner: TunedModels, row_count: float) -> list[Row]:
     """Return, per model and population, the expected cells among `row_count` rows, with intervals.
 
     Intervals of TP, FN, FP and TN are those of sensitivity and specificity, scaled; class totals
-    are known. `called` is TP + FP, all predicted positive. Range 0..row_count; undefined, with a
-    reason, without the class. Intervals: Clopper-Pearson, and for `called` square-and-add of Wilson
-    limits.
+    are known. `flagged` is TP + FP, all predicted positive. Range 0..row_count; undefined, with a
+    reason, without the class. Intervals: Clopper-Pearson, and for `flagged` square-and-add of
+    Wilson limits.
     """
     model_populations = [
         (model_index, kind, population)
@@ -213,7 +213,8 @@ def _extreme_odds(
 ) -> float:
     """Return the lowest odds of a range at which sign times the measure is greatest.
 
-    The low end where it is undefined. The grid narrows to the neighbours of the best point.
+    It is the low end where the measure is undefined. The grid narrows to the neighbours of the
+    best point.
     """
     log_low = np.log(low_odds)
     log_high = np.log(high_odds)

@@ -581,7 +581,7 @@ def _slices_of_model(result: Document, model: str, slice_rows: Sequence[Row]) ->
 
 
 def _measure_of_slices(result: Document, slice_rows: Sequence[Row]) -> str:
-    """Return the measure of a picture: the leading one, or that by which the worst slice is."""
+    """Return the measure pictured: the leading one, or one by which the first slice is worse."""
     measure_names = [name for name, cell in slice_rows[0].items() if isinstance(cell, Estimate)]
     lead_measure = intervals.deciding_measure(result)
     worse_measures = slice_rows[0]["worse"]

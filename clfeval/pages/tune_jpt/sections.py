@@ -178,7 +178,7 @@ def _cells_table(context: TableContext, digits: int) -> TableView:
 
 
 def _crossover_table(context: TableContext) -> Iterator[TableView]:
-    """Yield the table of crossings of pairs of models, those that cross first."""
+    """Yield the table of crossings of pairs of models; pairs that cross come first."""
     rows = context.result.tables.get("crossovers", ())
     if not rows:
         return

@@ -77,7 +77,7 @@ def _has_bits(table: FormatTable, name: str) -> bool:
 
 
 def _is_one_hot(table: FormatTable, one_hot_set: OneHotSet) -> bool:
-    """Return whether enough rows have exactly one 1 in some columns."""
+    """Return whether there are enough rows, each with exactly one 1 in the columns of a set."""
     names = [*one_hot_set.columns.values()]
     if len(names) < 2 or table.profiles[names[0]].rows < FEWEST_ROWS:
         return False

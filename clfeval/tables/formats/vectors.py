@@ -87,7 +87,7 @@ def convert_vectors(
     )
     size = len(first_vectors(table.file, vector_column)[0] or ())
     other_columns = [name for name in table.names if name not in vector_columns]
-    labels = _number_of_class(table, other_columns, size)
+    labels = _texts_of_classes(table, other_columns, size)
     if labels is None:
         return None
     class_indices = list(range(size)) if vector_column.startswith(PROBABILITY) else [size - 1]
@@ -96,20 +96,20 @@ def convert_vectors(
     numbers = pl.col(vector_column).map_elements(
         numbers_of_vector, return_dtype=pl.List(pl.Float64), skip_nulls=True
     )
-    number_of_column = {
+    expr_of_column = {
         f"{vector_column}:{labels[class_index]}": numbers.list.get(class_index, null_on_oob=True)
         for class_index in class_indices
     }
     converted = replaced_columns(
         table.file,
         vector_columns,
-        [number.alias(name) for name, number in number_of_column.items()],
-        [*number_of_column],
+        [number.alias(name) for name, number in expr_of_column.items()],
+        [*expr_of_column],
     )
     return Converted(converted, {}, f"numbers of the vectors of '{vector_column}'")
 
 
-def _number_of_class(
+def _texts_of_classes(
     table: FormatTable, other_columns: Sequence[str], size: int
 ) -> list[str] | None:
     """Return the classes 0, 1, ... as truth, else predictions, write them; None without any."""

@@ -35,7 +35,7 @@ class CountsRow:
 
 
 def holds_counts(columns: Iterable[str], input_options: InputOptions) -> bool:
-    """Return whether a table has model names and counts of TP, FP and FN, and no truth."""
+    """Return whether a table has model names and counts of TP, FP and FN; not with --truth."""
     column_names = tuple(columns)
     required_names = (ColumnNames.MODEL, *((name,) for name in ColumnNames.COUNT[:-1]))
     return not input_options.truth and all(
@@ -226,7 +226,7 @@ def expand_counts(
 
 
 def _count(cell: object) -> int | None:
-    """Return the whole number from 0 up that a cell holds; None for other cells."""
+    """Return the whole number that a cell holds, from 0 to `MOST`; None for other cells."""
     number_text = str(cell)
     if not number_text.isdecimal():
         try:

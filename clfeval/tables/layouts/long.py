@@ -71,7 +71,7 @@ def long_readings(
         if truth_candidate.claim == "values" and (
             id_column is None or not _is_constant(truth_candidate.name, id_column, profiles)
         ):
-            continue  # only its values suggest that it is truth, and they contradict that
+            continue  # it may be truth by its values only, without one value for each id
         if id_column is None:
             all_have_roles = len(role_columns) == len(profiles)
             raise _no_id_error(file, profiles, model_column, all_have_roles=all_have_roles)
@@ -345,7 +345,7 @@ def scan_rows(
 ) -> list[Frame]:
     """Scan the files, and widen the rows of each observation, which may be in several files.
 
-    mode: how scores are read. added_columns: "watch" adds the flags of the scan.
+    mode: how labels and scores are read. added_columns: "watch" adds the flags of the scan.
     """
     cell_readings = columns.readings(mode)
     adds_flags = added_columns == "watch"

@@ -19,8 +19,8 @@ def scan_rows(
 ) -> list[Frame]:
     """Scan the files, one row per observation.
 
-    mode: how scores are read. added_columns: "key" adds KEY, the id or else the number of the row;
-    "watch" adds the flags of the scan.
+    mode: how labels and scores are read. added_columns: "key" adds KEY, the id or else the number
+    of the row; "watch" adds the flags of the scan.
     """
     cell_readings = columns.readings(mode)
     adds_flags = added_columns == "watch"

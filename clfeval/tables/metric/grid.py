@@ -79,7 +79,7 @@ def _at_once(cells: GridCells, decimal_sign: str) -> Floats | None:
             return np.array(cells, np.float64)
         if cell_types == {str} and decimal_sign == "." and "_" not in "".join(cells):  # type: ignore[arg-type]
             return np.fromiter(map(float, cells), np.float64, len(cells))  # type: ignore[arg-type]
-    except (ValueError, OverflowError):  # of which cell, their parsing one by one says
+    except (ValueError, OverflowError):  # parsing cells one by one says which it is
         pass
     return None
 
@@ -239,7 +239,7 @@ class Grid:
     ) -> tuple[Floats, Status]:
         """Return the values (k, n) at some places, NaN where there is none, and their status.
 
-        reason_columns: the column that explains the empty cells of another one, by its index.
+        reason_columns: by the index of a column, the column that explains its empty cells.
         """
         used_columns, column_codes = np.unique(places.columns, return_inverse=True)
         row_count = len(self.rows)
@@ -287,9 +287,9 @@ def requested_metrics(
     measured_metrics: Mapping[str, int],
     other_metrics: Mapping[str, int],
 ) -> dict[str, int]:
-    """Return the metrics that patterns request, by default all with numbers.
+    """Return the metrics that patterns request, by default all with numbers, and their indices.
 
-    Metrics without numbers are requested by their exact names only. Values: index of each.
+    Metrics without numbers are requested by their exact names only.
     """
     available = {
         **measured_metrics,
@@ -342,7 +342,7 @@ def name_problems(
     column_index: int | None,
     repetition_code: str,
 ) -> list[Problem]:
-    """Return problems for missing names and for repeated ones; repetition_code: of these."""
+    """Return problems for missing and for repeated names; repetition_code: of the latter."""
     first_rows: dict[str, int] = {}
     problems = []
     column_name = None if column_index is None else grid.columns[column_index] or None

@@ -1,4 +1,4 @@
-"""CellReading of metric tables: bytes of a file (CSV, JSON, Parquet) or a data frame to a grid."""
+"""Reading of metric tables: bytes of a file (CSV, JSON, Parquet) or a data frame to a grid."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def _repeated_key_error(
     lines: Sequence[int],
     repeated_keys: Sequence[tuple[str, dict[str, Any]]],
 ) -> DataError:
-    """Build the error for keys that occur twice in an object; repeated_keys: with the object."""
+    """Build the error of keys given twice in an object; repeated_keys: each with its object."""
     records = documents[0] if isinstance(documents[0], list) else documents
     rows = lines if records is documents else range(1, len(records) + 1)
     row_of_record = {id(record): row for record, row in zip(records, rows, strict=True)}

@@ -359,7 +359,10 @@ def _split_notes(sheet: Sheet, split_values: Floats | None) -> list[str]:
 def _select_part(
     grid: Grid, sheet: Sheet, unfit_metrics: Sequence[str], patterns: Sequence[str]
 ) -> Sheet:
-    """Return the sheet without some metrics, with the models that names or globs match, if any."""
+    """Return the sheet without some metrics, and with the models that patterns match.
+
+    patterns: names or globs; none for all models.
+    """
     if unfit_metrics:
         fit_indices = [j for j, name in enumerate(sheet.metrics) if name not in unfit_metrics]
         sheet = select_metrics(sheet, fit_indices)

@@ -40,8 +40,8 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 def smallest_exclusion(is_lacking: Bools, *, metrics: bool) -> tuple[list[int], int] | None:
     """Return the metrics, and the number of models, to exclude with the fewest cells.
 
-    At least one model and three metrics stay, else None. is_lacking: of the cells (k, n) of models
-    and metrics. metrics: whether they may be excluded.
+    At least one model and three metrics (or all, if there are fewer) stay, else None. is_lacking
+    (k, n): which values of models and metrics are missing. metrics: whether they may be excluded.
     """
     lacking_counts = is_lacking.sum(axis=0)
     model_count, metric_count = is_lacking.shape
@@ -50,18 +50,18 @@ def smallest_exclusion(is_lacking: Bools, *, metrics: bool) -> tuple[list[int], 
     for limit in sorted(limits, reverse=True):  # of missing cells of a metric that stays
         excluded_metrics = np.flatnonzero(lacking_counts > limit).tolist()
         remaining = np.delete(is_lacking, excluded_metrics, axis=1)
-        excluded_models = int(remaining.any(axis=1).sum())
-        if remaining.shape[1] < min(LEAST_METRICS, metric_count) or excluded_models == model_count:
+        lost_model_count = int(remaining.any(axis=1).sum())
+        if remaining.shape[1] < min(LEAST_METRICS, metric_count) or lost_model_count == model_count:
             continue
-        lost_cells = excluded_models * metric_count
-        lost_cells += (model_count - excluded_models) * len(excluded_metrics)
-        exclusions.append((lost_cells, excluded_metrics, excluded_models))
+        lost_cells = lost_model_count * metric_count
+        lost_cells += (model_count - lost_model_count) * len(excluded_metrics)
+        exclusions.append((lost_cells, excluded_metrics, lost_model_count))
     if not exclusions:
         return None
-    _, excluded_metrics, excluded_models = min(
+    _, excluded_metrics, lost_model_count = min(
         exclusions, key=lambda exclusion: (exclusion[0], len(exclusion[1]))
     )
-    return excluded_metrics, excluded_models
+    return excluded_metrics, lost_model_count
 
 
 def percent_metrics(status: Status) -> Bools:
@@ -86,7 +86,7 @@ def check_values(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _InvalidCells:
-    """The invalid cells of a sheet. In methods, masks of cells are (k, n), those of metrics (n)."""
+    """The invalid cells of a sheet. Masks of cells are (k, n), those of metrics (n,)."""
 
     grid: Grid
     sheet: Sheet
@@ -244,7 +244,7 @@ class _InvalidCells:
     def _gaps(self, is_lacking: Bools, is_excluded: Bools) -> tuple[str, dict[str, Any]]:
         """Return the options that exclude the fewest values so that none is missing.
 
-        is_lacking: of the metrics that are not excluded.
+        is_lacking: of the cells of the metrics that are not excluded.
         """
         remaining_metrics = np.flatnonzero(~is_excluded)
         exclusion = (
@@ -283,7 +283,7 @@ class _InvalidCells:
     def _error(
         self, is_selected: Bools, hint: str, fixes: Mapping[str, Any], message: str | None = None
     ) -> DataError:
-        """Return the error of some cells; message: what is wrong after the text of each."""
+        """Return the error of some cells; message: words that follow the text of each."""
         cell_indices = (
             np.argwhere(is_selected.T)[:, ::-1] if self.sheet.turned else np.argwhere(is_selected)
         )
@@ -295,7 +295,7 @@ class _InvalidCells:
         return DataError(problems, hint=hint, totals=totals, fixes=fixes)
 
     def _problem(self, model_index: int, metric_index: int, fault: str | None) -> Problem:
-        """Return the problem of one cell; fault: what is wrong after its text."""
+        """Return the problem of one cell; fault: words that follow its text."""
         grid, sheet = self.grid, self.sheet
         status = int(self.status[model_index, metric_index])
         record, column = sheet.places.place_of(model_index, metric_index)

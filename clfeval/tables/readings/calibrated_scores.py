@@ -303,7 +303,7 @@ def _log_odds_expression(score: nw.Expr, calibrator: LogOddsCalibrator) -> nw.Ex
     is_interior = (score > 0) & (score < 1)
     p = nw.when(is_interior).then(score).otherwise(nw.lit(0.5))
     complement = 1 - p
-    # with what 1 - p lost by rounding
+    # corrected by what 1 - p loses by rounding
     log_complement = complement.log() - (p - (1 - complement)) / complement
     logit = calibrator.intercept + calibrator.power * p.log()
     logit = logit - calibrator.complement_power * log_complement

@@ -32,7 +32,7 @@ _OF_LABEL = rf"(?i)\s*{_TRUE}[_ .:-]+\S.*|.*\S[_ .:-]+{_TRUE}\s*"
 
 def distinct_readings(readings: Iterable[Reading]) -> list[Reading]:
     """Return the readings without those that give the same numbers as an earlier one."""
-    # in a dict the last of equal readings is kept: reversed, the first
+    # a dict keeps the last of equal readings: in reverse order, that is the first one
     last_to_first = {reading.numbers: reading for reading in reversed(list(readings))}
     return list(last_to_first.values())[::-1]
 

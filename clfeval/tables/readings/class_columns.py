@@ -66,7 +66,7 @@ def probability_models(
         model_of |= {column: model for column, _ in pairs}
     if (
         input_options.several and input_options.positive is None and len(classes) > 2
-    ):  # other class names
+    ):  # columns may name the classes otherwise
         for model, pairs in pairs_of_model.items():
             if len(pairs) == len(classes) and not model_of.keys() & dict(pairs).keys():
                 model_of |= {column: model for column, _ in pairs}
@@ -172,7 +172,7 @@ def pairs_of_one_name(
     models: Sequence[ModelColumns], input_options: InputOptions
 ) -> list[tuple[str, ModelColumns, ModelColumns]]:
     """Return the models of labels and of scores that have one name in common, with that name."""
-    # by the stem in lower case, then by whether models are of labels: stems and models
+    # by stem in lower case, then by whether a model has labels: each stem with its model
     models_by_stem: dict[str, dict[bool, list[tuple[str, ModelColumns]]]] = {}
     set_names = {model.name for model in models if model.kind == "classes"}
     for model in models:

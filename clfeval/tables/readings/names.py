@@ -214,5 +214,5 @@ def copied_name(name: str) -> str | None:
 
 
 def _plain(name: str) -> str:
-    """Return a name in lower case, with one sign for spaces, points and hyphens."""
+    """Return a name in lower case, with underscores for spaces, points and hyphens."""
     return re.sub(r"[\s.-]+", "_", name.strip().casefold())

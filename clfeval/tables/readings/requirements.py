@@ -488,7 +488,7 @@ def possible_roles(column: CandidateColumn, view: TruthView) -> tuple[Role, ...]
     if "confidence" in roles and is_confidence:
         roles = ["confidence"]
     if {"confidence", "model"} <= {*roles} and view.rows >= FEW_SCORES:
-        roles = ["confidence", "unused"]  # scores of the positive class are low as well
+        roles = ["confidence", "unused"]  # scores of the positive class would be low as well
     if "id" in roles:
         roles = ["id"]
     return _with_declined(column, roles, view)

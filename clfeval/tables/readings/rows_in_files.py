@@ -75,7 +75,7 @@ def refuse_rows_in_files(
 
 
 def _same_rows_error(files: Sequence[TableFile], name: str, shared_fraction: float) -> DataError:
-    """Build the error of files that share the values of a column; shared_fraction: their share."""
+    """Build the error of files that share values of a column; shared_fraction: of all values."""
     message = f"{100 * shared_fraction:.3g}% of its values occur in more than one file: "
     message += "has each file another model of the same rows?"
     problem = Problem(message, "duplicate-id", files[1].name, None, name)

@@ -77,11 +77,11 @@ def _has_other_values(profile: ColumnProfile, texts: Sequence[str]) -> bool:
     other_texts = profile.texts.difference(texts)
     if not other_texts:
         return False
-    digit_count = sum(any(character.isdigit() for character in text) for text in other_texts)
+    digit_text_count = sum(any(character.isdigit() for character in text) for text in other_texts)
     are_classes = len(other_texts) <= MOST_SUMMARIES and profile.rows >= FEWEST_ROWS * len(
         other_texts
     )
-    return are_classes or digit_count >= MOSTLY * len(other_texts)
+    return are_classes or digit_text_count >= MOSTLY * len(other_texts)
 
 
 def _numbers_of_summary(profile: ColumnProfile) -> list[str]:
@@ -131,7 +131,7 @@ def _summary_error(
 ) -> DataError:
     """Build the error of rows that are no observations; cells: their values, by column.
 
-    message: what each value does that observations do not.
+    message: words that follow each value, such as `repeats the names of the columns`.
     """
     truths = [
         column_name

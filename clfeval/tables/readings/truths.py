@@ -152,7 +152,7 @@ def _is_cut(name: str, profiles: Mapping[str, ColumnProfile], facts: PairFacts) 
         score
         for score, score_profile in profiles.items()
         if score != name and score_profile.mostly_numeric and len(score_profile.texts) > 2
-        # unless rows are sorted by class and numbered
+        # row numbers cut truth where rows are sorted by class
         if not (score_profile.distinct and score_profile.is_integer)
     ]
     return any(facts.upper_label(name, score) is not None for score in score_columns[:MOST_CLASSES])

@@ -184,10 +184,10 @@ def _assignments(view: TruthView) -> Iterator[Assignment]:
         [decision for decision in decisions if len(decision.assignments()) > 1]
     )
     asked_columns |= {column.name for column in refused_columns}
-    labels_apart = frozenset({*unmatched_labels, *(column.name for column in unmatched_columns)})
+    separate_labels = frozenset({*unmatched_labels, *(column.name for column in unmatched_columns)})
     for role_of in _combinations(fixed_roles, decisions):
         if not any([*role_of.values()].count(role) > 1 for role in ("weight", "run")):
-            yield Assignment(role_of, asked_columns, labels_apart)
+            yield Assignment(role_of, asked_columns, separate_labels)
 
 
 def _decision_of_group(columns: Sequence[CandidateColumn], roles: tuple[Role, ...]) -> Decision:

@@ -50,7 +50,7 @@ LABEL_FRACTIONS = (
     0.45,
     1.0,
     0.0,
-)  # possible places of a label
+)  # of a line, where its label may be
 # of the enlargement
 WINDOW_ROWS = 21
 RULER_WIDTH = 9  # columns for the ruler of δ
@@ -58,7 +58,7 @@ MAX_WINDOW_WIDTH = 73
 AXIS_NAME_WIDTH = 4  # columns for the name of φ at the end of its ruler
 REACHES = (0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.02, 0.01)  # from one dot to others of its crowd
 MAX_COMPARED_DOTS = 300  # dots that are compared with each other
-MIN_CROWD_SHARE = 2 / 3  # of all dots is a crowd
+MIN_CROWD_SHARE = 2 / 3  # of all dots, which a crowd has at least
 MIN_GAIN = 2.5  # least factor of an enlargement
 TICK_DISTANCES = (8, 10, 12, 14, 16, 18, 20)  # columns from one tick to the next
 TICK_STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # from one tick to the next
@@ -230,7 +230,10 @@ def draw_diamond(canvas: Canvas, population: Diamond) -> None:
 
 
 def draw_scene(canvas: Canvas, scene: Scene, *, enlarged_dots: Collection[Dot] = ()) -> list[str]:
-    """Draw a scene; return notes on dots in one cell, except dots that an enlargement parts."""
+    """Draw a scene; return notes on its shades and on dots that share a cell.
+
+    enlarged_dots: those that an enlargement separates.
+    """
     draw_diamond(canvas, scene.population)
     notes = [draw_density(canvas, scene.density)] if scene.density else []
     for region in scene.regions:
@@ -367,11 +370,11 @@ def larger_than_a_cell(canvas: Canvas, region: Sequence[Point]) -> bool:
 def shade_limits(max_count: int) -> list[int]:
     """Return the largest count of each shade: 1 first, then in equal proportions."""
     limits = [1]
-    shade_count = len(SHADES) - 1
-    for i in range(1, shade_count + 1):
+    further_shade_count = len(SHADES) - 1
+    for i in range(1, further_shade_count + 1):
         if limits[-1] < max_count:
             limits.append(
-                min(max_count, max(limits[-1] + 1, round(max_count ** (i / shade_count))))
+                min(max_count, max(limits[-1] + 1, round(max_count ** (i / further_shade_count))))
             )
     return limits
 

@@ -471,7 +471,7 @@ def density_scenes(result: Document, populations: Sequence[Diamond]) -> Iterator
 
 def _extreme_points(points: Sequence[Point]) -> dict[int, tuple[str, str]]:
     """Return the markers of the most extreme points, and why they are, by the index of a point."""
-    marker_by_index: dict[int, tuple[str, str]] = {}
+    mark_by_index: dict[int, tuple[str, str]] = {}
     for markers, reason, find_indices, axis in (
         ("12345", "highest δ", nlargest, 1),
         ("abcde", "lowest δ", nsmallest, 1),
@@ -480,8 +480,8 @@ def _extreme_points(points: Sequence[Point]) -> dict[int, tuple[str, str]]:
         coordinates = [point[axis] for point in points]
         indices = find_indices(len(markers), range(len(points)), coordinates.__getitem__)
         for marker, index in zip(markers, indices, strict=False):
-            marker_by_index.setdefault(index, (marker, reason))
-    return marker_by_index
+            mark_by_index.setdefault(index, (marker, reason))
+    return mark_by_index
 
 
 def _density_notes(drawn_rows: Sequence[Row], feature_count: int) -> tuple[str, ...]:

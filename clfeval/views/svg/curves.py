@@ -21,7 +21,7 @@ MIN_END_DISTANCE = 12  # pixels between the ends of curves that are labelled the
 BADGE_RADIUS = 7  # pixels, the radius of a letter on a curve
 NOTE_HEIGHT = 13  # pixels from a note to the next
 REFERENCE_LETTERS = (":", "-")  # letters of lines with which curves are compared
-LETTER_FRACTIONS = [i / 24 for i in range(1, 24)]  # of the width, where a letter may be on a curve
+LETTER_FRACTIONS = [i / 24 for i in range(1, 24)]  # of its length, where a letter may be on a curve
 
 
 @dataclass(frozen=True, slots=True)

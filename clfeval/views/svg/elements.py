@@ -181,8 +181,8 @@ def curve_pixels(
 def thin(points: Floats) -> Floats:
     """Return few points (m, 2) of a line (n, 2) that misses none of them by `TOLERANCE` pixels.
 
-    In each column of `STEP` pixels the first, last, lowest and highest are looked at; of these a
-    point stays where the line without it would miss it.
+    In each column of `COLUMN_WIDTH` pixels the first, last, lowest and highest are looked at; of
+    these a point stays where the line without it would miss it.
     Source: Douglas and Peucker 1973, Cartographica 10:112.
     """
     if len(points) > 2:

@@ -23,7 +23,7 @@ from clfeval.views.svg.curves import draw_curves
 PANEL_SIZE = (480, 360)  # pixels of a panel
 PANELS_PER_LINE = 2  # panels in a line of a file
 XMLNS = 'xmlns="http://www.w3.org/2000/svg" '
-CAPTION_LINE = 14  # pixels of one of its lines
+CAPTION_LINE = 14  # pixels of a line of the caption
 REMEDY_OF_PICTURE = {
     "slices": f"add {OPTION}--by{END}",
     "risk": f"add {OPTION}--abstain{END}",

@@ -331,14 +331,14 @@ def _row_names(chart: Chart, cells: CellLayout) -> list[str]:
 def _column_heads(chart: Chart, cells: CellLayout) -> Iterator[str]:
     """Yield the names or numbers of columns, of narrow ones only some."""
     column_count = len(chart.series[0].values) if chart.series else 0
-    heads: Sequence[str] = [str(column_index) for column_index in range(1, column_count + 1)]
+    heads: Sequence[str] = [str(column_number) for column_number in range(1, column_count + 1)]
     if _columns_have_room(chart):
         heads = chart.names
     step = max(1, round(26 / cells.wide))
-    for column_index in range(0, len(heads), step):
-        x = cells.left + cells.wide * (column_index + 0.5)
-        text = svg.shorten(heads[column_index], cells.wide * step, SMALL_FONT)
-        yield svg.label(x, MATRIX_TOP - 6, text, "small m", title=heads[column_index])
+    for column_number in range(0, len(heads), step):
+        x = cells.left + cells.wide * (column_number + 0.5)
+        text = svg.shorten(heads[column_number], cells.wide * step, SMALL_FONT)
+        yield svg.label(x, MATRIX_TOP - 6, text, "small m", title=heads[column_number])
 
 
 def _shade(
