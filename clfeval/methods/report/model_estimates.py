@@ -143,10 +143,8 @@ def row_score_influence(
             block_influence = score_influences.values_at(indices, is_positive)
             influence_by_score[start : start + _BLOCK] = block_influence * scales[is_positive]
         for start in range(0, len(score_indices), _BLOCK):
-            class_row_indices = np.flatnonzero(truth[start : start + _BLOCK] == is_positive) + start
-            row_influence[class_row_indices] = influence_by_score.take(
-                score_indices.take(class_row_indices)
-            )
+            row_indices = np.flatnonzero(truth[start : start + _BLOCK] == is_positive) + start
+            row_influence[row_indices] = influence_by_score.take(score_indices.take(row_indices))
     return value, row_influence
 
 
