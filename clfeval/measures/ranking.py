@@ -100,14 +100,7 @@ def pr_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     Goadrich 2006, ICML 23:233, on the interpolation.
     """
     pos, neg, _ = sum_at_scores(scores, positives, negatives)
-    true_positives = _from_above(pos)
-    predicted_positives = _from_above(pos + neg)
-    precision = np.divide(
-        true_positives,
-        predicted_positives,
-        out=np.ones_like(true_positives),
-        where=predicted_positives > 0,
-    )
+    precision, _ = _precision_from_above(pos, neg)
     twice_area = (pos * (precision + _next_higher(precision, 1.0))).sum(axis=-1)
     return bounded_share(twice_area, 2.0 * pos.sum(axis=-1, dtype=np.float64))
 
@@ -183,6 +176,19 @@ def _from_above(counts: Counts) -> Floats:
     return np.asarray(descending_total[..., ::-1], np.float64)
 
 
+def _precision_from_above(positives: Counts, negatives: Counts) -> tuple[Floats, Floats]:
+    """Return precision and number of the rows with at least each score; 1 where there are none."""
+    true_positives = _from_above(positives)
+    predicted_positives = _from_above(positives + negatives)
+    precision = np.divide(
+        true_positives,
+        predicted_positives,
+        out=np.ones_like(true_positives),
+        where=predicted_positives > 0,
+    )
+    return precision, predicted_positives
+
+
 def _next_higher(values: Floats, highest_value: float) -> Floats:
     """Return the value at the next higher score; `highest_value` at the highest."""
     shifted = np.full_like(values, highest_value)
@@ -243,14 +249,7 @@ def average_precision_influence(
     p, n = class_totals(pos, neg)
     if not p:
         return Influence.from_arrays(*np.full((2, len(np.asarray(scores))), np.nan))
-    true_positives = _from_above(pos)
-    predicted_positives = _from_above(pos + neg)
-    precision = np.divide(
-        true_positives,
-        predicted_positives,
-        out=np.ones_like(true_positives),
-        where=predicted_positives > 0,
-    )
+    precision, predicted_positives = _precision_from_above(pos, neg)
     influence = np.zeros((2, len(pos)))
     mean_precision = np.zeros(())
     for weight, step in parts:

@@ -72,6 +72,10 @@ class FilePart:
         """Return its column of this name, bare or with the name of the file."""
         return name if name in self.profiles else self.qualified_names.get(name)
 
+    def joined(self, columns: Columns, names: Mapping[str, str]) -> JoinedFile:
+        """Return the file with its recognised columns; names: of these in the joined table."""
+        return JoinedFile(self.name, self.is_named, self.file, columns, self.profiles, names)
+
 
 @dataclass(frozen=True, slots=True)
 class SharedRoles:
@@ -441,14 +445,7 @@ def _recognise_file(
     joined_names = {column: name for name, column in side_columns.items()}
     if truth_source.is_separate and file_index == truth_source.file:
         columns = _columns_of_truth(file_part, file_options)
-        return JoinedFile(
-            file_part.name,
-            file_part.is_named,
-            file_part.file,
-            columns,
-            file_part.profiles,
-            joined_names,
-        )
+        return file_part.joined(columns, joined_names)
     truth_profile = truth_source.profile if file_index != truth_source.file else None
     recognised = _recognise_with_truth(
         file_part, file_options, truth_profile, is_separate=truth_source.is_separate
@@ -458,14 +455,7 @@ def _recognise_file(
         for name in (*model.columns, *([model.label_column] if model.label_column else [])):
             is_unique = shared_roles.name_counts[name] == 1
             joined_names[name] = name if is_unique else QUALIFIED_NAME.format(file_part.name, name)
-    return JoinedFile(
-        file_part.name,
-        file_part.is_named,
-        file_part.file,
-        columns,
-        file_part.profiles,
-        joined_names,
-    )
+    return file_part.joined(columns, joined_names)
 
 
 def _side_columns_of(file_part: FilePart, shared_roles: SharedRoles) -> dict[str, str]:
