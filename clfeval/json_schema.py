@@ -371,15 +371,8 @@ def _ascending_check(_: JsonSchema, __: Schema, keys: Sequence[str]) -> ValueChe
     return check
 
 
-UNCHECKED_KEYWORDS = (
-    "$schema",
-    "$id",
-    "$defs",
-    "title",
-    "description",
-    "then",
-    "else",
-)  # check nothing
+# check nothing
+UNCHECKED_KEYWORDS = ("$schema", "$id", "$defs", "title", "description", "then", "else")
 KEYWORDS: Mapping[str, Callable[[JsonSchema, Any, Any], ValueCheck]] = {
     "$ref": lambda owner, _, name: lambda value: owner.referred(name)(value),
     "type": _type_check,

@@ -30,9 +30,8 @@ def calibration_rows(
     """
     rows_below = counts.running.sum(axis=0)
     bin_starts = _bin_starts(rows_below)
-    first_indices = (
-        np.searchsorted(rows_below, rows_below[bin_starts], side="right") - 1
-    )  # the first with rows
+    # the first with rows
+    first_indices = np.searchsorted(rows_below, rows_below[bin_starts], side="right") - 1
     last_indices = (
         np.searchsorted(rows_below, np.append(rows_below[bin_starts[1:]], rows_below[-1])) - 1
     )

@@ -273,10 +273,8 @@ def join_names(cell: Cell) -> str:
     return ", ".join(map(quote_if_ambiguous, cell)) if isinstance(cell, list) else ""
 
 
-MAX_COMPARISON_ROWS, MAX_SHOWN_DIFFERENCES = (
-    20,
-    20,
-)  # rows shown; differences between models shown by default
+# rows shown; differences between models shown by default
+MAX_COMPARISON_ROWS, MAX_SHOWN_DIFFERENCES = 20, 20
 
 SLICE, MODEL = cols("slice", "slice") + cols("text", "model")
 CELLS = tuple(

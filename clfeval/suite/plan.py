@@ -82,9 +82,8 @@ def build_plan(
         check_without_table(run, errors)
     check_links(runs, {*declaration.runs} - {run.group for run in runs}, errors)
     history = None
-    has_all_files = len(declaration.files) == len(
-        file_names
-    )  # an unreadable file may have a history
+    # an unreadable file may have a history
+    has_all_files = len(declaration.files) == len(file_names)
     if declaration.history or has_all_files:
         history = read_history_target(declaration.history, label, errors, accept=accept)
     save_nodes: dict[str, Node] = {path: run.nodes["save"] for run in runs for path in run.save}

@@ -46,10 +46,8 @@ from clfeval.records import dataclass, field, replace
 
 CHANGE_CODE, ROWS_CODE = "baseline", "baseline-rows"
 SIGNIFICANT = (WORSE, BETTER, CHANGED)
-MAX_FIRST_MEASURES, MAX_OTHER_MEASURES = (
-    3,
-    1,
-)  # measures with their values, of the first verdict, and of each further one
+# measures with their values, of the first verdict, and of each further one
+MAX_FIRST_MEASURES, MAX_OTHER_MEASURES = 3, 1
 MAX_MODELS = 2  # with their own sentence
 
 

@@ -97,10 +97,8 @@ _HISTORY = r'"schema":\s*"clfeval\.history/'
 SCHEMA_CHARACTERS = 200  # characters in which a saved result names its schema
 MAX_LINE_CHARACTERS = 2**20  # characters in which a line of a history is found
 _RANDOM_SETTINGS = ("seed",)  # settings that change only confidence limits
-FREE_SETTINGS = (
-    *_RANDOM_SETTINGS,
-    "classes",
-)  # settings that may differ; sentences name the classes that do
+# settings that may differ; sentences name the classes that do
+FREE_SETTINGS = (*_RANDOM_SETTINGS, "classes")
 # the options of the parts of a signature that are not named like their keys
 SETTING_NAMES = {
     "cmd": "command",

@@ -388,6 +388,7 @@ OF_CLASSES = (
     "npv",
 )
 IN_ORDER = ("kappa_quadratic", "ordinal_mae", "accuracy_within_1", "rps")
+# words for a grade, the least first
 GRADES = (
     "none no normal negative very_low very_poor",
     "minimal low mild i poor benign",
@@ -395,7 +396,7 @@ GRADES = (
     "high severe positive iii good suspicious",
     "critical iv very_high very_severe excellent malignant",
     "v",
-)  # words for a grade, the least first
+)
 LEVELS = r"(g|t|grade|stage|level|score|risk|birads|bi_rads)_?(\d)"
 
 

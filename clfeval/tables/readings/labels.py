@@ -157,9 +157,8 @@ def positive_of_words(classes: Collection[str]) -> str | None:
 def guess_positive(classes: Mapping[str, int]) -> tuple[str, bool]:
     """Return the likeliest positive class, given counts, and whether its name suggests it."""
     words = {name: plain_label(name) for name in classes}
-    positive_words = (
-        POSITIVE_WORDS if "2" in classes else POSITIVE_WORDS | {"1"}
-    )  # of 1 and 2 either is
+    # of 1 and 2 either is
+    positive_words = POSITIVE_WORDS if "2" in classes else POSITIVE_WORDS | {"1"}
     positive_names = [name for name, word in words.items() if word in positive_words]
     if len(positive_names) == 1:
         return positive_names[0], True

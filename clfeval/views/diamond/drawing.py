@@ -39,18 +39,8 @@ SHARED_CELL_SIGNS = "*#@&%$=?!"  # several dots in one cell; the first also for 
 DIM = "2"
 SHADES = ".:░▒▓█"
 MARKER_DISTANCE = 12  # columns from one marker of a curve to the next
-LABEL_FRACTIONS = (
-    0.75,
-    0.25,
-    0.85,
-    0.15,
-    0.65,
-    0.35,
-    0.55,
-    0.45,
-    1.0,
-    0.0,
-)  # of a line, where its label may be
+# of a line, where its label may be
+LABEL_FRACTIONS = (0.75, 0.25, 0.85, 0.15, 0.65, 0.35, 0.55, 0.45, 1.0, 0.0)
 # of the enlargement
 WINDOW_ROWS = 21
 RULER_WIDTH = 9  # columns for the ruler of δ
