@@ -359,8 +359,11 @@ def _operating_point(
         return
     brief_sentence = ""
     if len(models) == 1:
+        # the reference is named once
+        comparisons = [f" than {reference_name}", *[""] * (len(changed_rates) - 1)]
         phrases = [
-            _detection_difference(row, reference_name, level, point) for row in changed_rates
+            _detection_difference(row, comparison, level, point)
+            for row, comparison in zip(changed_rates, comparisons, strict=True)
         ]
         sentence = f"{point.threshold}, {quote_if_ambiguous(models[0])} {' and '.join(phrases)}"
         changed_measures = {row["measure"] for row in changed_rates}
@@ -407,10 +410,11 @@ def _has_harm(rows: Sequence[Row]) -> bool:
     return any(row["verdict"] == WORSE for row in rows)
 
 
-def _detection_difference(
-    row: Row, reference_name: str, level: float, point: OperatingPoint
-) -> str:
-    """Return the phrase on the difference in detected positives or in flagged negatives."""
+def _detection_difference(row: Row, comparison: str, level: float, point: OperatingPoint) -> str:
+    """Return the phrase on the difference in detected positives or in flagged negatives.
+
+    comparison: " than" and the reference, or nothing.
+    """
     difference = as_estimate(row["difference"]).value or 0.0
     is_sensitivity = row["measure"] == OPERATING_POINT[0]
     class_size = point.positives if is_sensitivity else point.negatives
@@ -421,7 +425,7 @@ def _detection_difference(
             f"{abs(difference) * class_size:,.4g} {amount_phrase} of {format_rows(class_size)}"
         )
     difference_phrase = f"{row['measure']} {_format_difference(row, level)}"
-    return f"{verb} {amount_phrase} {class_noun} than {reference_name} ({difference_phrase})"
+    return f"{verb} {amount_phrase} {class_noun}{comparison} ({difference_phrase})"
 
 
 def _list_differences(rows: Sequence[Row], level: float, most: int = MOST_NAMED) -> str:

@@ -17,6 +17,7 @@ from statsmodels.stats.contingency_tables import cochrans_q, mcnemar
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document.cells import Estimate
+from tests.language import long_sentences
 from tests.methods.report.bleeding import patients
 from tests.shell import at_shell
 from tests.texts import check_text, numbers_in
@@ -466,6 +467,23 @@ def test_a_difference_at_the_threshold_comes_first() -> None:
     assert [one.code for one in said[:2]] == ["operating-point", "compared"]
     assert said[1].value == 0
     check_text(one.text for one in said[:2])
+
+
+def test_a_sentence_on_both_rates_of_labels_names_the_reference_once() -> None:
+    # of 200 positives and 200 negatives the reference flags 150 and 30, the model 100 and 60
+    truth = [1] * 200 + [0] * 200
+    labels = {
+        name: [int(i < tp or 200 <= i < 200 + fp) for i in range(400)]
+        for name, tp, fp in (("m0", 150, 30), ("m1", 100, 60))
+    }
+    table = pl.DataFrame({"truth": truth, **labels})
+    answers = clfeval.report(table, positive="1", reference="m0", kind="label").answer
+    (sentence,) = (answer.text for answer in answers if answer.code == "operating-point")
+    assert sentence.startswith("By their labels, m1 ")
+    assert "50 fewer of 200 positives" in sentence
+    assert "30 more of 200 negatives" in sentence
+    assert sentence.count("m0") == 1
+    assert long_sentences(sentence) == []
 
 
 def test_of_a_rule_that_flags_more_rows_a_model_is_described_with_as_many() -> None:
