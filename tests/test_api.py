@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import clfeval
+from tests.results import four_cells
 from tests.texts import problem_places
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -71,8 +72,8 @@ def test_positive_and_thresholds_may_be_given_as_values() -> None:
     result = clfeval.mars(frame, positive=True, threshold={"a": 0.0, None: 1.0})
     # a: 2.5 and 0.1 are at or above 0; b: 3.0 and 9.0 are at or above 1
     a, b = result.tables["models"]
-    assert (a["tp"], a["fp"], a["fn"], a["tn"]) == (2, 0, 0, 1)
-    assert (b["tp"], b["fp"], b["fn"], b["tn"]) == (1, 1, 1, 0)
+    assert four_cells(a) == (2, 0, 0, 1)
+    assert four_cells(b) == (1, 1, 1, 0)
 
 
 def test_shards_together_are_the_whole(tmp_path: Path) -> None:

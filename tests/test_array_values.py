@@ -16,6 +16,7 @@ from scipy import sparse
 
 import clfeval
 from clfeval.errors import ClfevalError
+from tests.results import row_of, value_of
 
 Y = np.array([0, 1, 1, 0, 1, 0, 0, 1])
 P = np.array([0.1, 0.9, 0.4, 0.3, 0.8, 0.6, 0.2, 0.7])
@@ -64,7 +65,7 @@ READ: dict[str, Callable[[], tuple[Any, Any]]] = {
 def test_values_are_read_as_those_of_a_plain_array(name: str) -> None:
     truth, scores = READ[name]()
     result = clfeval.report(truth, scores, interval="none")
-    assert result.tables["models"][0]["roc_auc"].value == AUC
+    assert value_of(row_of(result, "models")["roc_auc"]) == AUC
 
 
 MASKED: dict[str, Callable[[], Any]] = {
@@ -98,7 +99,7 @@ def test_masked_and_missing_values_are_missing(name: str) -> None:
     with pytest.raises(ClfevalError, match="missing value"):
         clfeval.report(*given)
     result = clfeval.report(*MASKED[name](), missing="drop", interval="none")
-    assert result.tables["models"][0]["roc_auc"].value == pytest.approx(WITHOUT_FIRST)
+    assert value_of(row_of(result, "models")["roc_auc"]) == pytest.approx(WITHOUT_FIRST)
     assert (result.inputs[0].rows, result.inputs[0].dropped) == (len(Y) - 1, 1)
 
 
@@ -151,19 +152,18 @@ def test_classes_of_columns_are_those_of_the_model() -> None:
     accuracy = np.mean(
         np.array(["a", "b", "c"])[probabilities.argmax(axis=1)] == np.array(["a", "c"])[Y]
     )
-    assert result.tables["models"][0]["accuracy"].value == accuracy
+    assert value_of(row_of(result, "models")["accuracy"]) == accuracy
 
 
 def test_options_take_columns_and_masks() -> None:
     site = np.ma.array(list("abababab"), mask=FIRST)
     weight = np.ones((8, 1))
     result = clfeval.report(Y, P, by=site, weight=weight, interval="none")
-    rows = {row["slice"]: row["rows"] for row in result.tables["slices"]}
-    assert rows["group=a"] == 3
+    assert row_of(result, "slices", slice="group=a")["rows"] == 3
 
 
 def test_sparse_columns_are_read() -> None:
     result = clfeval.report(
         sparse.csr_matrix(Y.reshape(-1, 1)), sparse.csr_matrix(P.reshape(-1, 1)), interval="none"
     )
-    assert result.tables["models"][0]["roc_auc"].value == AUC
+    assert value_of(row_of(result, "models")["roc_auc"]) == AUC

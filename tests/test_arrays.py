@@ -35,7 +35,7 @@ KIND = CLASSES[RNG.integers(0, 3, N)]
 SHARES = RNG.dirichlet([1, 1, 1], N)
 
 
-def tables(result: clfeval.Result) -> dict[str, Any]:
+def tables_of(result: clfeval.Result) -> dict[str, Any]:
     return dict(result.to_dict()["tables"])
 
 
@@ -107,7 +107,7 @@ SAME: dict[str, tuple[Callable[[], clfeval.Result], Callable[[], clfeval.Result]
 @pytest.mark.parametrize("name", SAME)
 def test_arrays_give_what_a_frame_of_them_gives(name: str) -> None:
     one, other = (make() for make in SAME[name])
-    assert tables(one) == tables(other)
+    assert tables_of(one) == tables_of(other)
 
 
 def test_whole_scores_may_be_infinite() -> None:

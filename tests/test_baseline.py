@@ -28,14 +28,16 @@ from clfeval.views.ci import as_junit
 from clfeval.views.page import as_html
 from clfeval.views.table_layout import baseline_tables
 from clfeval.views.terminal import as_text
+from tests.gates import gate_of, gates_of
 from tests.process.program import clfeval as program
+from tests.results import answer_codes, row_of, rows_by, value_of
 from tests.texts import check_text, numbers_in
 
 Z = 1.959963984540054
 SETTINGS = "cmd:mars|pos:1|data:1111|stats:2222|clfeval:0.1.0"
 
 
-def result(**models: dict[str, Estimate]) -> Result:
+def mars_result(**models: dict[str, Estimate]) -> Result:
     """Build a result by hand: the measures of each model."""
     rows = [{"slice": None, "model": name, **cells} for name, cells in models.items()]
     return Result("mars", SETTINGS, (), {"level": 0.95}, {}, {"models": rows})
@@ -45,23 +47,19 @@ def compared(new: Result, old: Result, name: str = "old.csv") -> Result:
     return Baseline.from_results(new, EarlierResult(old, name)).with_changes(new)
 
 
-def near(value: float, se: float) -> Estimate:
+def estimate_within(value: float, se: float) -> Estimate:
     return Estimate(value, value - Z * se, value + Z * se)
 
 
-def report(**models: dict[str, Estimate]) -> Result:
+def report_result(**models: dict[str, Estimate]) -> Result:
     """Build a report by hand, of 100 rows of which 40 are positive."""
-    of = result(**models)
+    of = mars_result(**models)
     return replace(
         of,
         command="report",
         summary={"rows": 100, "positives": 40},
         parameters={"level": 0.95, "positive": "b", "negative": ["a"]},
     )
-
-
-def gates(of: Result, kind: Any, text: str, baseline: Result | None = None) -> list[Any]:
-    return list(evaluate_limits(of, [parse_limit(kind, text)], baseline).gates)
 
 
 LOW = Estimate(0.5, 0.4, 0.58)
@@ -81,19 +79,23 @@ MOVES = {
 OTHERS = {"kappa": (0.8, 0.7, 0.02), "prevalence": (0.4, 0.2, 0.03), "mean_score": (0.4, 0.5, 0.03)}
 
 
-def moved(side: int, more: dict[str, Any] = OTHERS) -> dict[str, Estimate]:
+def measures_on(side: int, more: dict[str, Any] = OTHERS) -> dict[str, Estimate]:
     """Return the measures of then, 0, or of now, 1."""
     return {
-        name: Estimate(one[side]) if one[2] is None else near(one[side], one[2])
+        name: Estimate(one[side]) if one[2] is None else estimate_within(one[side], one[2])
         for name, one in {**MOVES, **more}.items()
     }
 
 
 def test_the_measures_of_the_first_screen_and_all_models_are_one_family() -> None:
     still = {name: (one[0], one[0] + 0.001, one[2]) for name, one in MOVES.items()}
-    old = report(m=moved(0), n={name: near(one[0], 0.03) for name, one in still.items()})
-    new = report(m=moved(1), n={name: near(one[1], 0.03) for name, one in still.items()})
-    rows = {(row["model"], row["measure"]): row for row in compared(new, old).tables["comparisons"]}
+    old = report_result(
+        m=measures_on(0), n={name: estimate_within(one[0], 0.03) for name, one in still.items()}
+    )
+    new = report_result(
+        m=measures_on(1), n={name: estimate_within(one[1], 0.03) for name, one in still.items()}
+    )
+    rows = rows_by(compared(new, old), "comparisons", "model", "measure")
     p = {
         ("m", name): math.erfc(abs(new - old) / (se * 2))
         for name, (old, new, se) in {**MOVES, **OTHERS}.items()
@@ -130,38 +132,41 @@ def test_the_measures_of_the_first_screen_and_all_models_are_one_family() -> Non
 
 
 def test_the_answer_names_what_changed_most_and_what_did_not_change() -> None:
-    still = {name: near(one[0], 0.02) for name, one in MOVES.items()}
-    old = report(m=moved(0), n=still)
+    still = {name: estimate_within(one[0], 0.02) for name, one in MOVES.items()}
+    old = report_result(m=measures_on(0), n=still)
     first = Answer("best", "m is best.", ("m",), "roc_auc")
-    new = replace(report(m=moved(1), n=still), answer=(first,))
-    said = compared(new, old).answer
-    assert [one.code for one in said] == ["baseline", "baseline", "baseline-rows", "best"]
+    new = replace(report_result(m=measures_on(1), n=still), answer=(first,))
+    changed = compared(new, old)
+    assert answer_codes(changed) == ["baseline", "baseline", "baseline-rows", "best"]
+    answers = changed.answer
     # slope .4 / (.05 sqrt 2) = 5.7 errors, p 1.5e-8; Brier .128 / .0283 = 4.5, p 6e-6; NPV .08 /
     # .0283 = 2.8, p .0047, the sixth of 17 tests (9 of n, none smaller): 17 / 6 p = .0133
-    check_text(one.text for one in said)
+    check_text(one.text for one in answers)
     worse_and_better = {0.621, 1.3, 0.228, 0.88, 0.8, 0.013, 0.9, 1.2}
-    assert worse_and_better <= {*numbers_in(said[0].text)}
-    assert (said[0].models, said[0].measure) == (("m",), "specificity")
-    assert (said[0].value, said[0].low) == (
+    assert worse_and_better <= {*numbers_in(answers[0].text)}
+    assert (answers[0].models, answers[0].measure) == (("m",), "specificity")
+    assert (answers[0].value, answers[0].low) == (
         pytest.approx(-0.254),
         pytest.approx(-0.254 - Z * math.hypot(0.02, 0.02)),
     )
     # .2 and .1 -+ 1.96 hypot(.03, .03)
-    assert {-0.283, -0.117, 0.017, 0.183} <= {*numbers_in(said[2].text)}
-    assert (said[2].measure, said[2].value) == ("prevalence", pytest.approx(-0.2))
-    nothing = compared(report(n=still), report(n=still)).answer
+    assert {-0.283, -0.117, 0.017, 0.183} <= {*numbers_in(answers[2].text)}
+    assert (answers[2].measure, answers[2].value) == ("prevalence", pytest.approx(-0.2))
+    nothing = compared(report_result(n=still), report_result(n=still)).answer
     bare = {name: Estimate(one[0]) for name, one in MOVES.items()}
-    untested = compared(report(n=bare), report(n=bare)).answer[0]
+    untested = compared(report_result(n=bare), report_result(n=bare)).answer[0]
     check_text([*(one.text for one in nothing), untested.text])
-    many_models = {f"m{i}": moved(1) for i in range(5)}
-    told = compared(report(**many_models), report(**dict.fromkeys(many_models, moved(0)))).answer
+    many_models = {f"m{i}": measures_on(1) for i in range(5)}
+    told = compared(
+        report_result(**many_models), report_result(**dict.fromkeys(many_models, measures_on(0)))
+    ).answer
     check_text(one.text for one in told[:3])
 
 
 def test_classes_that_are_new_or_missing_are_named() -> None:
     then, now = (
         replace(
-            report(m={"accuracy": HIGH}),
+            report_result(m={"accuracy": HIGH}),
             summary={"rows": rows},
             signature=f"cmd:report|classes:{len(classes)}",
             parameters={"level": 0.95, "positive": None, "negative": [], "classes": classes},
@@ -174,8 +179,8 @@ def test_classes_that_are_new_or_missing_are_named() -> None:
 
 
 def test_models_and_measures_of_one_result_only_have_a_reason() -> None:
-    old = result(a={"recall": LOW, "accuracy": LOW}, b={"recall": LOW})
-    new = result(a={"recall": LOW, "precision": LOW}, c={"recall": LOW})
+    old = mars_result(a={"recall": LOW, "accuracy": LOW}, b={"recall": LOW})
+    new = mars_result(a={"recall": LOW, "precision": LOW}, c={"recall": LOW})
     found = {
         (row["model"], row["measure"]): (row["verdict"], row["difference"].reason)
         for row in compared(new, old).tables["comparisons"]
@@ -187,16 +192,16 @@ def test_models_and_measures_of_one_result_only_have_a_reason() -> None:
         ("b", "recall"): (None, "not_in_both"),
         ("c", "recall"): (None, "not_in_baseline"),
     }
-    check_text(fill_for_shell(compared(result(c={"recall": LOW}), old).answer[0].text))
+    check_text(fill_for_shell(compared(mars_result(c={"recall": LOW}), old).answer[0].text))
 
 
 def test_a_change_from_infinity_is_undefined_and_misses_a_limit() -> None:
     endless, finite = Estimate(None, reason="infinite"), Estimate(1.8, 1.4, 2.3)
-    new, old = result(a={"lr_pos": finite}), result(a={"lr_pos": endless})
-    (row,) = compared(new, old).tables["comparisons"]
+    new, old = mars_result(a={"lr_pos": finite}), mars_result(a={"lr_pos": endless})
+    row = row_of(compared(new, old), "comparisons")
     assert (row["verdict"], row["difference"].reason) == (None, "minus_infinite")
     # LR+ fell from infinity to 1.8: no limit from below is kept
-    (gate,) = gates(new, "fail-under", "lr_pos.change=-5", old)
+    gate = gate_of(new, "fail-under", "lr_pos.change=-5", old)
     assert (gate.passed, gate.reason) == (False, "minus_infinite")
 
 
@@ -207,9 +212,9 @@ def test_a_baseline_alone_is_shown_and_fails_nothing(tmp_path: Path) -> None:
     worse = frame.with_columns(pl.Series("m, 1", [1] * 4 + [0] * 40))
     new = clfeval.mars(worse, model="*1").check(baseline=tmp_path / "old.json")
     assert (new.passed, new.gates) == (True, ())
-    recall = next(row for row in new.tables["comparisons"] if row["measure"] == "recall")
+    recall = row_of(new, "comparisons", measure="recall")
     assert recall["verdict"] == "worse"  # 30 of 40 then, 4 of 40 now
-    assert recall["difference"].value == pytest.approx(4 / 40 - 30 / 40)  # type: ignore[union-attr]
+    assert value_of(recall["difference"]) == pytest.approx(4 / 40 - 30 / 40)
     (changed,) = baseline_tables(new, every=False)
     text = as_text(new, width=80)
     assert (changed.title in text, changed.title in as_html(new)) == (True, True)
@@ -218,7 +223,10 @@ def test_a_baseline_alone_is_shown_and_fails_nothing(tmp_path: Path) -> None:
 
 
 def test_all_of_the_family_and_what_is_limited_is_shown_the_worst_first() -> None:
-    old, new = report(m=moved(0), n=moved(0)), report(m=moved(1), n=moved(1))
+    old, new = (
+        report_result(m=measures_on(0), n=measures_on(0)),
+        report_result(m=measures_on(1), n=measures_on(1)),
+    )
     judged = evaluate_limits(new, [parse_limit("max-drop", "kappa=0.5")], old)
 
     (first,), (every,) = (baseline_tables(judged, every=one) for one in (False, True))
@@ -231,29 +239,29 @@ def test_all_of_the_family_and_what_is_limited_is_shown_the_worst_first() -> Non
 
 
 def test_a_change_and_its_ends_can_be_limited() -> None:
-    new, old = result(a={"recall": HIGH}), result(a={"recall": LOW})
+    new, old = mars_result(a={"recall": HIGH}), mars_result(a={"recall": LOW})
     low = 0.3 - math.sqrt(0.03**2 + 0.08**2)
-    (gate,) = gates(new, "fail-under", "recall.change=0.2", old)
+    gate = gate_of(new, "fail-under", "recall.change=0.2", old)
     assert (gate.metric, gate.passed, gate.value) == ("recall.change", True, pytest.approx(0.3))
-    (gate,) = gates(new, "fail-under", "a:recall.change.low=0.25", old)
+    gate = gate_of(new, "fail-under", "a:recall.change.low=0.25", old)
     assert (gate.passed, gate.value) == (False, pytest.approx(low))
-    new_and_gone = gates(result(b={"recall": HIGH}), "fail-under", "recall.change=-1", old)
+    new_and_gone = gates_of(mars_result(b={"recall": HIGH}), "fail-under", "recall.change=-1", old)
     assert [(one.model, one.passed, one.reason) for one in new_and_gone] == [
         ("b", False, "not_in_baseline"),
         ("a", False, "gone"),
     ]
     with pytest.raises(clfeval.UsageError, match="bad-gate"):
-        gates(new, "fail-under", "recall.change=0")
+        gates_of(new, "fail-under", "recall.change=0")
 
 
 def test_a_pattern_names_several_models_but_a_name_is_taken_as_it_is() -> None:
-    of = result(
+    of = mars_result(
         **{"tree [1]": {"recall": LOW}, "tree [2]": {"recall": HIGH}, "svm": {"recall": LOW}}
     )
     for text, names in (("tree*", ["tree [1]", "tree [2]"]), ("tree [1]", ["tree [1]"])):
-        assert [g.model for g in gates(of, "fail-under", f"{text}:recall=0.6")] == names
+        assert [g.model for g in gates_of(of, "fail-under", f"{text}:recall=0.6")] == names
     with pytest.raises(clfeval.UsageError, match="unknown-model"):
-        gates(of, "fail-under", "x*:recall=0.6")
+        gates_of(of, "fail-under", "x*:recall=0.6")
 
 
 @pytest.mark.parametrize(
@@ -266,9 +274,9 @@ def test_a_pattern_names_several_models_but_a_name_is_taken_as_it_is() -> None:
     ],
 )
 def test_a_limit_that_the_measure_cannot_reach_is_refused(kind: Any, text: str, share: Any) -> None:
-    of = result(a={"recall": LOW})
+    of = mars_result(a={"recall": LOW})
     with pytest.raises(clfeval.UsageError) as caught:
-        gates(of, kind, text, of)
+        gates_of(of, kind, text, of)
     check_text(str(caught.value))
     assert share is None or share in numbers_in(caught.value.hint or "")
 
@@ -280,23 +288,25 @@ def test_a_percent_sign_is_no_part_of_a_number() -> None:
 
 
 def test_a_gate_says_as_many_digits_as_decide() -> None:
-    def told(kind: str, value: float, limit: float) -> str:
-        of = result(a={"recall": Estimate(value)})
-        base = result(a={"recall": Estimate(0.75)})
-        return str(gates(of, kind, f"recall={limit}", base if kind == "max-drop" else None)[0])
+    def gate_text(kind: str, value: float, limit: float) -> str:
+        of = mars_result(a={"recall": Estimate(value)})
+        base = mars_result(a={"recall": Estimate(0.75)})
+        return str(gate_of(of, kind, f"recall={limit}", base if kind == "max-drop" else None))
 
     below = math.nextafter(0.8, 0)
     for value, shown in ((0.74528, 0.745), (0.79996, 0.79996), (below, below), (0.8, 0.8)):
-        assert {shown, 0.8} <= {*numbers_in(told("fail-under", value, 0.8))}
-    drops = [told("max-drop", value, 0.1) for value in (0.5, 1.0, 0.75)]
+        assert {shown, 0.8} <= {*numbers_in(gate_text("fail-under", value, 0.8))}
+    drops = [gate_text("max-drop", value, 0.1) for value in (0.5, 1.0, 0.75)]
     check_text(drops)
     assert [*map(numbers_in, drops)] == [[0.25, 0.1], [0.25, 0.1], [0.1]]
 
 
 def test_junit_says_what_was_and_what_is_of_each_judged_model() -> None:
     nothing = Estimate(None, reason="nothing_found")
-    now = result(a={"recall": LOW}, b={"recall": HIGH}, c={"recall": nothing}, d={"recall": LOW})
-    before = result(a={"recall": HIGH}, b={"recall": HIGH}, c={"recall": HIGH})
+    now = mars_result(
+        a={"recall": LOW}, b={"recall": HIGH}, c={"recall": nothing}, d={"recall": LOW}
+    )
+    before = mars_result(a={"recall": HIGH}, b={"recall": HIGH}, c={"recall": HIGH})
     limits = [parse_limit("max-drop", "recall=0.1"), parse_limit("fail-under", "b:recall.low=0.1")]
     judged = evaluate_limits(now, limits, before)
     cases = ET.fromstring(as_junit(judged)).findall("testsuite/testcase")

@@ -26,6 +26,8 @@ from tests.benchmarks.claims.tied_models import FAULTY, PREVALENCE, SLICE_COUNT,
 from tests.benchmarks.coverage import guide_table
 from tests.benchmarks.coverage.__main__ import topics
 from tests.conftest import ROOT
+from tests.results import rows_by
+from tests.samples import logistic
 
 FEW = 10  # tables of each setting: enough for one of them to have what is measured
 SOME = (
@@ -121,11 +123,7 @@ def test_slices_straight_from_arrays_have_the_tests_of_the_report() -> None:
     )
     names = [*table.scores]
     found = report_of(frame, by="site", model=names, threshold=PREVALENCE)
-    rows = {
-        (row["model"], row["slice"], row["measure"]): row
-        for row in found.tables["comparisons"]
-        if row["against"] == "slice"
-    }
+    rows = rows_by(found, "comparisons", "model", "slice", "measure", against="slice")
     assert len(rows) == len(tested.comparisons) == len(names) * SLICE_COUNT * 4
     for row in tested.comparisons:
         expected = rows[row["model"], row["slice"], row["measure"]]
@@ -189,9 +187,9 @@ def test_an_answer_that_is_not_of_its_table_and_tables_that_contradict_are_found
     assert len(said.contradictions(said.relations(found))) == 1
 
 
-def measured(found: Sample, model: int = 0) -> dict[str, float]:
+def measures_of(found: Sample, model: int = 0) -> dict[str, float]:
     """Return measures of a model, by scikit-learn."""
-    truth, score = found.truth, 1 / (1 + np.exp(-found.logits[model]))
+    truth, score = found.truth, logistic(found.logits[model])
     label = score >= 0.5
     return {
         "roc_auc": metrics.roc_auc_score(truth, score),
@@ -213,7 +211,7 @@ def measured(found: Sample, model: int = 0) -> dict[str, float]:
 def test_faults_change_what_they_are_said_to_change(fault: str) -> None:
     """What is not listed as unaffected differs, and what is listed as worse in a slice is worse."""
     rng = np.random.default_rng(7)
-    old, new = measured(sample(rng, MANY)), measured(sample(rng, MANY, fault=fault))
+    old, new = measures_of(sample(rng, MANY)), measures_of(sample(rng, MANY, fault=fault))
     apart = {name: new[name] - old[name] for name in old}
     same = UNAFFECTED[fault]
     assert all((abs(d) < 0.004) == (name in same) for name, d in apart.items()), apart
@@ -230,6 +228,6 @@ def test_faults_change_what_they_are_said_to_change(fault: str) -> None:
 )
 def test_a_new_model_differs_on_one_side_of_its_point(fault: str, changed: str, by: float) -> None:
     found = against_old(np.random.default_rng(8), MANY, fault)
-    new, old = (measured(found, model) for model in (0, 1))
+    new, old = (measures_of(found, model) for model in (0, 1))
     for name in ("roc_auc", "sensitivity", "specificity"):
         assert new[name] - old[name] == pytest.approx(by if name == changed else 0, abs=0.004)

@@ -21,6 +21,8 @@ DAMAGE: dict[str, tuple[tuple[str | int, ...], Any]] = {
     "a negative count": (("tables", "models", 0, "tp"), -1),
     "an unknown interval": (("parameters", "interval"), "x"),
     "an infinite number": (("tables", "models", 0, "tp"), float("inf")),
+    "a table of words": (("tables", "later"), ["word"]),
+    "a table of one number": (("tables", "later"), 5),
 }
 
 
@@ -47,6 +49,36 @@ def test_the_damage_is_named_where_a_result_is_read(how: str, folder: Path) -> N
 
 
 KEYS = ("positive", "negative", "level", "interval", "interval_methods", "totals", "missing", "by")
+
+
+@pytest.mark.parametrize("row", [0, 2])
+@pytest.mark.parametrize("how", ["renamed", "missing", "added"])
+def test_rows_of_a_table_that_differ_in_their_columns_are_refused(
+    how: str, row: int, folder: Path
+) -> None:
+    """Columns of measures follow from the rows, so that the schema does not require them."""
+    scores = [0.1, 0.8, 0.3, 0.6] * 15
+    table = pl.DataFrame({"truth": [0, 1, 1] * 20, "site": ["x", "y"] * 30, "a": scores})
+    clfeval.report(table.with_columns(b=1 - table["a"]), by="site").save("r.json")
+    document = json.loads(Path("r.json").read_text())
+    cells = document["tables"]["slices"][row]
+    if how == "added":
+        cells["f1"] = cells["sensitivity"]
+    else:
+        cell = cells.pop("sensitivity")
+        cells.update({"snsitivity": cell} if how == "renamed" else {})
+    Path("k.json").write_text(json.dumps(document), encoding="utf-8")
+    done = program("report", "k.json")
+    assert (done.code, done.out) == (3, "")
+    place, column = {
+        ("renamed", 0): (1, "snsitivity"),
+        ("renamed", 2): (2, "sensitivity"),
+        ("missing", 0): (1, "sensitivity"),
+        ("missing", 2): (2, "sensitivity"),
+        ("added", 0): (1, "f1"),
+        ("added", 2): (2, "f1"),
+    }[how, row]
+    assert f"'tables.slices[{place}].{column}' " in done.err
 
 
 @pytest.mark.parametrize("place", ["parameters", "summary", "tables", "top"])

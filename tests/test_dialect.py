@@ -18,6 +18,7 @@ from clfeval.options.declaration import Option
 from clfeval.options.syntax import PYTHON, Dialect, fill_error, fill_text, yaml_dialect
 from clfeval.placeholders import ADD, COMMAND, END, OPTION, SWITCH, fill_for_shell
 from clfeval.tables.yaml import read_yaml
+from tests.results import problem_codes
 from tests.shell import at_shell
 from tests.texts import check_text, numbers_in, problem_places
 
@@ -118,7 +119,7 @@ def test_a_message_is_said_as_the_caller_would_type(name: str) -> None:
     assert (typed in str(python.value)) == (typed == called)
     check_text([str(shell.value), str(python.value)])
     assert python.value.lines() == str(python.value).split("\n")
-    codes = [[one.code for one in error.value.problems] for error in (shell, python)]
+    codes = [problem_codes(error.value) for error in (shell, python)]
     assert codes[0] == codes[1]
 
 

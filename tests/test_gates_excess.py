@@ -11,18 +11,19 @@ import pytest
 import clfeval
 from clfeval.errors import UsageError
 from clfeval.measures.calibration_spline import ici
+from tests.results import row_of, value_of
+from tests.samples import logistic
 
 
-def table(rows: int, *, factor: float = 1.0, seed: int = 0) -> pl.DataFrame:
+def log_odds_table(rows: int, *, factor: float = 1.0, seed: int = 0) -> pl.DataFrame:
     """Return truth and scores whose log odds are those of the truth times a factor."""
     rng = np.random.default_rng(seed)
     x = rng.normal(-0.5, 1.3, rows)
-    truth = (rng.random(rows) < 1 / (1 + np.exp(-x))).astype(int)
-    scores = 1 / (1 + np.exp(-factor * x))
-    return pl.DataFrame({"truth": truth, "m": scores})
+    truth = (rng.random(rows) < logistic(x)).astype(int)
+    return pl.DataFrame({"truth": truth, "m": logistic(factor * x)})
 
 
-def gate(rows: pl.DataFrame, text: str, **options: Any) -> Any:
+def gate_of(rows: pl.DataFrame, text: str, **options: Any) -> Any:
     name, _, limit = text.rpartition("=")
     measure = [name.removesuffix(".excess")]
     result = clfeval.report(rows, positive="1", measure=measure, **options)
@@ -32,20 +33,22 @@ def gate(rows: pl.DataFrame, text: str, **options: Any) -> Any:
 
 @pytest.mark.parametrize("measure", ["ici", "e90", "ece", "ece:bins=5", "brier_miscalibration"])
 def test_the_excess_is_the_value_less_its_mean_under_calibration(measure: str) -> None:
-    rows = table(800)
-    outcome = gate(rows, f"{measure}.excess=0.5")
+    rows = log_odds_table(800)
+    outcome = gate_of(rows, f"{measure}.excess=0.5")
     result = clfeval.report(rows, positive="1", measure=[measure])
-    (row,) = [row for row in result.tables["measures"] if row["measure"] == measure]
+    row = row_of(result, "measures", measure=measure)
     assert outcome.passed
-    assert outcome.value == pytest.approx(row["value"].value - row["calibrated_mean"], abs=1e-12)
+    assert outcome.value == pytest.approx(
+        value_of(row["value"]) - row["calibrated_mean"], abs=1e-12
+    )
     assert outcome.metric == f"{measure}.excess"
     assert outcome.measure == measure
 
 
 def test_a_calibrated_model_meets_the_gate_and_a_miscalibrated_one_misses_it() -> None:
-    assert gate(table(2000), "ici.excess=0.03").passed
-    assert gate(table(2000), "ece.excess=0.03").passed
-    outcome = gate(table(2000, factor=2.5), "ici.excess=0.03")
+    assert gate_of(log_odds_table(2000), "ici.excess=0.03").passed
+    assert gate_of(log_odds_table(2000), "ece.excess=0.03").passed
+    outcome = gate_of(log_odds_table(2000, factor=2.5), "ici.excess=0.03")
     assert not outcome.passed
     assert outcome.value > 0.05
 
@@ -54,10 +57,10 @@ def test_an_excess_that_calibrated_models_often_have_is_not_missed() -> None:
     """Of 60 rows it may be above the limit; it is missed only with p below 0.05."""
     states = set()
     for seed in range(12):
-        rows = table(60, seed=seed)
-        outcome = gate(rows, "ici.excess=0.001")
+        rows = log_odds_table(60, seed=seed)
+        outcome = gate_of(rows, "ici.excess=0.001")
         result = clfeval.report(rows, positive="1", measure=["ici"])
-        (row,) = [row for row in result.tables["measures"] if row["measure"] == "ici"]
+        row = row_of(result, "measures", measure="ici")
         exceeds = outcome.value > 0.001
         assert outcome.passed == (not exceeds or row["p"] >= 0.05)
         assert outcome.p == (row["p"] if exceeds else None)
@@ -67,10 +70,10 @@ def test_an_excess_that_calibrated_models_often_have_is_not_missed() -> None:
 
 
 def test_an_excess_without_simulation_is_undefined() -> None:
-    outcome = gate(table(300), "ici.excess=0.03", interval="none")
+    outcome = gate_of(log_odds_table(300), "ici.excess=0.03", interval="none")
     assert (outcome.passed, outcome.value, outcome.reason) == (False, None, "no_calibrated_mean")
-    one_class = table(100).with_columns(truth=pl.lit(0))
-    outcome = gate(one_class, "ici.excess=0.03")
+    one_class = log_odds_table(100).with_columns(truth=pl.lit(0))
+    outcome = gate_of(one_class, "ici.excess=0.03")
     assert (outcome.passed, outcome.reason) == (False, "single_class")
 
 
@@ -84,7 +87,7 @@ def test_an_excess_without_simulation_is_undefined() -> None:
 )
 def test_other_measures_and_impossible_limits_are_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        gate(table(200), text)
+        gate_of(log_odds_table(200), text)
 
 
 @pytest.mark.slow
@@ -95,7 +98,7 @@ def test_few_calibrated_models_miss_an_excess_of_3_percent(rows: int, center: fl
     rng = np.random.default_rng(rows)
     misses = 0
     for _ in range(300):
-        scores = np.sort(1 / (1 + np.exp(-rng.normal(center, 1, rows))))
+        scores = np.sort(logistic(rng.normal(center, 1, rows)))
         truth = (rng.random(rows) < scores) * 1.0
         simulated = (rng.random((100, rows)) < scores) * 1.0
         value = float(ici(scores, truth, 1 - truth))

@@ -289,7 +289,7 @@ def test_whatever_python_gives_is_taken_or_refused_by_the_options_name(command: 
                 assert message.startswith((f"{option.flag} ", f"{option.flag}: ", option.name))
 
 
-def answers(command: str, option: str, **others: Any) -> list[str | None]:
+def refusals(command: str, option: str, **others: Any) -> list[str | None]:
     """Return what a public function says to each odd value; None where it computes."""
     said: list[str | None] = []
     for value in ODD:
@@ -306,14 +306,14 @@ def taken_of(said: list[str | None]) -> list[str]:
 
 
 def test_only_a_number_of_rows_or_a_share_of_them_is_a_top() -> None:
-    said = answers("mars", "top", table=PROBABILITIES)
+    said = refusals("mars", "top", table=PROBABILITIES)
     assert taken_of(said) == ["array(3)"]
     for message in filter(None, said):
         assert message.startswith("top ")
 
 
 def test_what_is_compared_with_is_a_table() -> None:
-    said = answers("mlcps", "compare", table=RANKED)
+    said = refusals("mlcps", "compare", table=RANKED)
     assert taken_of(said) == []
     missing = {f"{name}: [no-such-file]" for name in ("nope", "a")}
     places = [problem_places(message)[0] for message in filter(None, said)]
@@ -325,11 +325,11 @@ def test_what_is_compared_with_is_a_table() -> None:
 def test_a_label_may_be_anything_and_truth_has_it_or_not(command: str) -> None:
     more = {} if command in ("count", "recalibrate") else {"interval": "none"}
     more |= {"source": "predictions"} if command == "mlcps" else {}
-    said = answers(command, "positive", table=PROBABILITIES, **more)
+    said = refusals(command, "positive", table=PROBABILITIES, **more)
     assert taken_of(said) == ["0", "nan"]  # which is no label, as None
     for message in filter(None, said):
         assert message.startswith("<frame>: ")
-    assert {*answers(command, "classes", table=PROBABILITIES, **more)} == {None}
+    assert {*refusals(command, "classes", table=PROBABILITIES, **more)} == {None}
 
 
 def test_options_import_no_library() -> None:

@@ -151,16 +151,16 @@ TUNED: dict[str, tuple[str | None, dict[str, Any]]] = {
 }
 
 
-def written(value: Any, indent: int = 0) -> str:
-    """Write JSON: as much on a line as fits there."""
+def json_text(value: Any, indent: int = 0) -> str:
+    """Return JSON: as much on a line as fits there."""
     whole = json.dumps(value, ensure_ascii=False)
     if indent + len(whole) < WIDE or not isinstance(value, (dict, list)):
         return whole
     inner, gap = indent + 1, "\n" + " " * (indent + 1)
     if isinstance(value, dict):
-        parts = [f"{json.dumps(key)}: {written(part, inner)}" for key, part in value.items()]
+        parts = [f"{json.dumps(key)}: {json_text(part, inner)}" for key, part in value.items()]
     else:
-        parts = [written(part, inner) for part in value]
+        parts = [json_text(part, inner) for part in value]
     lines = [""]
     for part in parts:
         fits = inner + len(lines[-1]) + len(part) < WIDE and "\n" not in part + lines[-1]
@@ -199,7 +199,7 @@ def declared() -> dict[str, Any]:
 
 
 def test_the_schema_kept_is_what_the_pages_declare() -> None:
-    assert KEPT.read_text(encoding="utf-8") == f"{written(declared())}\n"
+    assert KEPT.read_text(encoding="utf-8") == f"{json_text(declared())}\n"
     measures = [
         column.name for column in page_of("tune-jpt").tables[0].columns if holds_estimates(column)
     ]
@@ -370,4 +370,4 @@ def changed(document: dict[str, Any], path: tuple[Any, ...], value: object) -> d
 
 
 if __name__ == "__main__":
-    KEPT.write_text(f"{written(declared())}\n", encoding="utf-8")
+    KEPT.write_text(f"{json_text(declared())}\n", encoding="utf-8")

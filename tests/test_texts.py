@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.texts import FOLDER, exists, numbers_in, problem_places, read
+from tests.texts import FOLDER, exists, numbers_in, problem_places, texts_of_room
 
 
 def test_places_and_codes_are_left_of_an_error() -> None:
@@ -28,5 +28,5 @@ def test_numbers_are_read_out_of_a_sentence() -> None:
 
 
 def test_no_text_is_kept_of_a_test_that_is_gone() -> None:
-    tests = [test for path in FOLDER.glob("*.txt") for test in read(path.stem)]
+    tests = [test for path in FOLDER.glob("*.txt") for test in texts_of_room(path.stem)]
     assert [test for test in tests if not exists(test)] == []

@@ -33,7 +33,7 @@ def room_of(test: str) -> str:
     return "-".join(Path(test.partition("::")[0]).parts[1:-1]) or "top"
 
 
-def read(room: str) -> Texts:
+def texts_of_room(room: str) -> Texts:
     """Return the kept texts of a folder, by test."""
     path = FOLDER / f"{room}.txt"
     texts: Texts = {}
@@ -49,7 +49,7 @@ def read(room: str) -> Texts:
     return texts
 
 
-kept = cache(read)
+kept = cache(texts_of_room)
 
 
 def check_text(text: str | Iterable[str]) -> None:
@@ -84,7 +84,9 @@ def write(texts: Texts) -> None:
     """Write the texts of tests that ran; drop those of tests that are gone."""
     for room in {room_of(test) for test in texts}:
         mine = {test: said for test, said in texts.items() if said and room_of(test) == room}
-        merged = {test: said for test, said in {**read(room), **mine}.items() if exists(test)}
+        merged = {
+            test: said for test, said in {**texts_of_room(room), **mine}.items() if exists(test)
+        }
         lines = [
             line
             for test, said in sorted(merged.items())

@@ -43,7 +43,7 @@ STRANGE = (
 )
 
 
-def tables() -> dict[str, pl.DataFrame]:
+def tables_by_layout() -> dict[str, pl.DataFrame]:
     """Return small tables of every layout."""
     dice = random.Random(1)
     rows = range(24)
@@ -106,7 +106,7 @@ WRITERS: dict[str, Callable[[pl.DataFrame], bytes]] = {
 }
 TABLES = {
     (kind, name): write(frame)
-    for kind, frame in tables().items()
+    for kind, frame in tables_by_layout().items()
     for name, write in WRITERS.items()
 }
 

@@ -19,6 +19,7 @@ from tests.attack.attempts import answer
 from tests.attack.mutants import WRITERS
 from tests.conftest import ROOT
 from tests.process.program import started
+from tests.samples import detections, informed_scores
 from tests.thoroughness import full, thinned
 
 ROLES = "--positive yes --id id --ignore patient"
@@ -67,18 +68,17 @@ ENVIRONMENTS: tuple[dict[str, str], ...] = (
 )
 
 
-def table() -> pl.DataFrame:
+def scores_of_patients() -> pl.DataFrame:
     """Return two models with scores, one with labels, slices and clusters."""
     dice = np.random.default_rng([6, 18])
     truth = dice.random(180) < 0.4
-    names = np.where(truth, "yes", "no")
     return pl.DataFrame(
         {
             "id": [f"r{row:03}" for row in range(180)],
-            "truth": names,
-            "a": np.round(0.3 * truth + 0.7 * dice.random(180), 2),
-            "b": np.round(0.2 * truth + 0.8 * dice.random(180), 3),
-            "rule": np.where(dice.random(180) < 0.8, names, "no"),
+            "truth": np.where(truth, "yes", "no"),
+            "a": informed_scores(dice, truth, 0.3, 2),
+            "b": informed_scores(dice, truth, 0.2, 3),
+            "rule": detections(dice, truth, 0.8),
             "site": dice.choice(["north", "süd", "Z"], 180),
             "patient": dice.integers(0, 60, 180),
         }
@@ -87,7 +87,7 @@ def table() -> pl.DataFrame:
 
 def write_tables() -> None:
     """Write the tables that the command lines name."""
-    rows = table()
+    rows = scores_of_patients()
     rows.write_csv("t.csv")
     rows.with_columns(pl.col("a").reverse()).write_csv("old.csv")
     metrics = {"model": ["x", "y", "z"], "f1": [0.5, 0.6, 0.7], "auc": [0.9, 0.8, 0.7]}
@@ -145,7 +145,7 @@ def numbers_of(line: str, file: str) -> Any:
 
 @pytest.mark.parametrize("line", thinned(COMMANDS, COMMANDS[:1]))
 def test_formats_and_orders_of_rows_change_no_number(line: str, folder: Path) -> None:
-    rows = table()
+    rows = scores_of_patients()
     rows.write_csv("t.csv")
     expected = numbers_of(line, "t.csv")
     for form, write in [*WRITERS.items()][:: 1 if full() else 4]:

@@ -19,6 +19,7 @@ import pytest
 
 from clfeval.errors import ClfevalError
 from tests.counts.test_engines import ENGINES, ODD, counts_of, spark
+from tests.samples import informed_scores
 from tests.thoroughness import full, thinned
 
 __all__ = ["spark"]  # a fixture
@@ -63,7 +64,7 @@ def random_rows(seed: int) -> tuple[pl.DataFrame, dict[str, Any]]:
     rows = int(dice.integers(300, 700))
     truth = dice.random(rows) < 0.4
     classes = [("no", "yes"), (0, 1), (False, True)][seed % 3]
-    chance = np.clip(0.3 * truth + 0.7 * dice.random(rows), 0, 1)
+    chance = informed_scores(dice, truth, 0.3)
     model, kind = MODELS[seed % len(MODELS)], seed % 7
     night = datetime(2024, 10, 27, tzinfo=UTC)  # hours that a clock in Berlin shows twice
     hours = [night + timedelta(minutes=30 * int(step)) for step in dice.integers(0, 5, rows)]

@@ -24,6 +24,7 @@ import pytest
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure
 from tests.attack.attempts import answer
+from tests.samples import detections, informed_scores
 from tests.thoroughness import thinned
 
 TABLES = 42  # with 18 gates that must miss and 16 that must pass, or more
@@ -64,14 +65,13 @@ def random_table(seed: int) -> pl.DataFrame:
     truth = dice.random(rows) < dice.choice([0.15, 0.3, 0.5])
     truth[:4] = [True, False, True, False]
     digits = int(dice.choice([1, 2, 4]))
-    names = np.where(truth, "yes", "no")
     return pl.DataFrame(
         {
             "id": range(rows),
-            "truth": names,
-            "a": np.round(0.3 * truth + 0.7 * dice.random(rows), digits),
-            "b": np.round(0.1 * truth + 0.9 * dice.random(rows), digits),
-            "rule": np.where(dice.random(rows) < 0.8, names, "no"),
+            "truth": np.where(truth, "yes", "no"),
+            "a": informed_scores(dice, truth, 0.3, digits),
+            "b": informed_scores(dice, truth, 0.1, digits),
+            "rule": detections(dice, truth, 0.8),
             "site": dice.choice(["x", "y", "z"][: 2 + seed % 2], rows),
         }
     )
@@ -144,7 +144,7 @@ def measure_of(name: str) -> Measure:
 
 def chosen_changes(words: list[str], dice: random.Random) -> list[Edge]:
     """Return three changes of a run that has a gate on each: only such a run pairs their rows."""
-    edges = [*change_edges(result_of(*words, "--max-drop", "sensitivity=1"))]
+    edges = [*change_edges(document_of(*words, "--max-drop", "sensitivity=1"))]
     names = [edge.name.partition(".")[0] for edge in dice.sample(edges, 3)]
     gates = []
     for name in names:
@@ -153,7 +153,7 @@ def chosen_changes(words: list[str], dice: random.Random) -> list[Edge]:
         lower_is_better = measure.best == "min"
         limit = most if lower_is_better else -most
         gates += ["--fail-over" if lower_is_better else "--fail-under", f"{name}.change={limit!r}"]
-    compared = [*change_edges(result_of(*words, *gates))]
+    compared = [*change_edges(document_of(*words, *gates))]
     return [
         dice.choice([edge for edge in compared if edge.name.partition(".")[0] == name])
         for name in names
@@ -170,7 +170,7 @@ def is_possible(edge: Edge, limit: float) -> bool:
     return -width <= limit <= width if compared else measure.low <= limit <= measure.high
 
 
-def limits_of(edge: Edge) -> tuple[list[float], list[float]]:
+def limits_around(edge: Edge) -> tuple[list[float], list[float]]:
     """Return the limits that must pass, and those that must miss."""
     beyond = math.nextafter(edge.value, edge.step)
     behind = math.nextafter(edge.value, -edge.step)
@@ -180,7 +180,7 @@ def limits_of(edge: Edge) -> tuple[list[float], list[float]]:
     ) else []
 
 
-def result_of(*words: str) -> Document:
+def document_of(*words: str) -> Document:
     """Return the document of a run without gates."""
     run = answer("gates", *words, "-q", "-f", "json")
     assert run.code == 0, run.err
@@ -190,7 +190,7 @@ def result_of(*words: str) -> Document:
 def check_gates(words: list[str], edges: list[Edge], counts: Counter[str]) -> None:
     """See that all limits that must pass do, in one run, and all that must miss, in another."""
     for outcome, place in (("pass", 0), ("miss", 1)):
-        gates = [edge.gate(limit) for edge in edges for limit in limits_of(edge)[place]]
+        gates = [edge.gate(limit) for edge in edges for limit in limits_around(edge)[place]]
         if not gates:
             continue
         arguments = [word for gate in gates for word in gate]
@@ -210,7 +210,7 @@ def check_counts(
     """
     for edge in edges:
         exact = rows[edge.name]
-        for place, limits in enumerate(limits_of(exact)):
+        for place, limits in enumerate(limits_around(exact)):
             for limit in limits[:1]:
                 run = answer("gates", *words, "-q", *edge.gate(limit))
                 assert run.code in (place, 3), (edge, exact, limit, run.err)
@@ -233,13 +233,13 @@ def test_no_gate_has_the_wrong_outcome(seed: int) -> None:
     changed = table.with_columns(a=(pl.col("a") * 0.9 + 0.02).round(4), b=pl.col("b").reverse())
     changed.write_csv("old.csv")
     of_rows = ["report", "t.csv", *OPTIONS]
-    rows = result_of(*of_rows, "--save", "t.json")
+    rows = document_of(*of_rows, "--save", "t.json")
     edges = {edge.name: edge for edge in value_edges(rows)}
     gaps = [*gap_edges(rows)]
     check_gates(of_rows, dice.sample([*edges.values()], 3), counts)
     check_gates(["report", "t.json"], dice.sample([*edges.values(), *gaps], 3), counts)
     check_gates(["report", "t.json"], dice.sample(gaps, 2), counts)
-    result_of("report", "old.csv", *OPTIONS, "--save", "old.json")
+    document_of("report", "old.csv", *OPTIONS, "--save", "old.json")
     baseline = ["--baseline", dice.choice(("old.csv", "old.json"))]
     compared = [*of_rows, *baseline]
     check_gates(compared, chosen_changes(compared, dice), counts)
@@ -249,7 +249,9 @@ def test_no_gate_has_the_wrong_outcome(seed: int) -> None:
         if count.code == 3 and kind == "hidden":  # too few rows of a class
             continue
         assert count.code == 0, count.err
-        same_edges = [edge for edge in value_edges(result_of("report", path)) if edge.name in edges]
+        same_edges = [
+            edge for edge in value_edges(document_of("report", path)) if edge.name in edges
+        ]
         if kind != "exact":
             check_counts(["report", path], dice.sample(same_edges, 3), edges, counts)
         else:

@@ -17,6 +17,7 @@ import pytest
 
 import clfeval
 from clfeval.errors import DataError
+from tests.samples import logistic
 from tests.thoroughness import full, thinned
 
 ROWS = 300
@@ -59,7 +60,7 @@ class AttackedTable:
             return self.cut if value > 0 else 0.0
         if model == "halved":
             return 2 * value
-        return float(1 / (1 + np.exp(-np.clip(value, -700, 700)))) if self.odds else value
+        return float(logistic(np.clip(value, -700, 700))) if self.odds else value
 
 
 def table_of(seed: int) -> AttackedTable:
@@ -67,8 +68,8 @@ def table_of(seed: int) -> AttackedTable:
     dice = np.random.default_rng([55, seed])
     rate, skill = dice.choice([0.1, 0.2, 0.4, 0.5]), dice.choice([0.5, 1.5, 3])
     signal = dice.normal(size=ROWS)
-    truth = dice.random(ROWS) < 1 / (1 + np.exp(-skill * signal - logit(rate)))
-    score = 1 / (1 + np.exp(-skill * (signal + 0.5 * dice.normal(size=ROWS))))
+    truth = dice.random(ROWS) < logistic(skill * signal + logit(rate))
+    score = logistic(skill * (signal + 0.5 * dice.normal(size=ROWS)))
     if seed % 3:
         score = np.round(score, int(dice.choice([1, 2, 3])))
     shares = dice.dirichlet(np.full(int(dice.integers(1, 6)), 0.8))

@@ -26,6 +26,7 @@ from clfeval.tables.layouts.counts_file import METADATA
 from tests.attack.attempts import check, numbers
 from tests.attack.mutants import counts_bytes, flipped, mutated, mutated_cells, mutated_document
 from tests.process.program import clfeval
+from tests.samples import detections, informed_scores
 from tests.suite.mutants import ROOT
 from tests.suite.mutants import mutated as mutated_batch
 from tests.suite.mutants import text as batch_text
@@ -40,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 
 @cache
-def table() -> pl.DataFrame:
+def scores_at_two_sites() -> pl.DataFrame:
     """Return a table of two models with scores, one with labels, and two slices."""
     dice = np.random.default_rng(11)
     truth = dice.random(160) < 0.4
@@ -48,9 +49,9 @@ def table() -> pl.DataFrame:
         {
             "id": range(160),
             "truth": np.where(truth, "yes", "no"),
-            "a": np.round(0.3 * truth + 0.7 * dice.random(160), 2),
-            "b": np.round(0.2 * truth + 0.8 * dice.random(160), 2),
-            "rule": np.where(dice.random(160) < 0.8, np.where(truth, "yes", "no"), "no"),
+            "a": informed_scores(dice, truth, 0.3, 2),
+            "b": informed_scores(dice, truth, 0.2, 2),
+            "rule": detections(dice, truth, 0.8),
             "site": dice.choice(["north", "south"], 160),
         }
     )
@@ -70,7 +71,7 @@ def counts_files() -> dict[str, bytes]:
     """Return a counts file of each kind."""
     files = {}
     for kind, options in OPTIONS.items():
-        rows = table() if "by" in options else table().drop("site")
+        rows = scores_at_two_sites() if "by" in options else scores_at_two_sites().drop("site")
         path = Path(f"{kind}.counts.parquet")
         clfeval_.count(rows, positive="yes", ignore="id", **options).save(path)
         files[kind] = path.read_bytes()
@@ -157,14 +158,14 @@ def test_a_flipped_bit_is_noticed(part: int) -> None:
 @cache
 def saved_results() -> dict[str, Any]:
     """Return the documents of results of every command."""
-    rows = table().drop("site")
+    rows = scores_at_two_sites().drop("site")
     asked: dict[str, Any] = {"positive": "yes", "ignore": "id"}
     classes = pl.DataFrame(
         {"truth": ["x", "y", "z"] * 8, "p": ["x", "y", "z", "x"] * 6, "q": ["z", "y", "x"] * 8}
     )
     results = {
         "report": clfeval_.report(rows, reference="a", **asked).check(fail_under={"f1": 0.1}),
-        "slices": clfeval_.report(table(), by="site", **asked),
+        "slices": clfeval_.report(scores_at_two_sites(), by="site", **asked),
         "classes": clfeval_.report(classes),
         "mars": clfeval_.mars(rows, subsets="all", **asked),
         "phidelta": clfeval_.phidelta(rows, curve=True, **asked),
@@ -190,8 +191,8 @@ TABLES = {"slices": ("t.csv", "--by", "site"), "classes": ("c.csv",)}
 @pytest.fixture
 def rows_of_results(folder: Path) -> Path:
     """A folder with the tables of the saved results."""
-    table().drop("site").write_csv(folder / "r.csv")
-    table().write_csv(folder / "t.csv")
+    scores_at_two_sites().drop("site").write_csv(folder / "r.csv")
+    scores_at_two_sites().write_csv(folder / "t.csv")
     classes = {
         "truth": ["x", "y", "z"] * 8,
         "p": ["x", "y", "z", "x"] * 6,

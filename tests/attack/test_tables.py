@@ -19,7 +19,7 @@ import pytest
 import clfeval as clfeval_
 from tests.attack.attempts import answer, numbers
 from tests.attack.mutants import TABLES, WRITERS, mutated
-from tests.attack.words import LONG, line, other_line
+from tests.attack.words import LONG, command_line, other_command_line
 from tests.process.program import clfeval
 from tests.thoroughness import thinned
 
@@ -90,7 +90,7 @@ def test_senseless_command_lines_are_answered(part: int, tables_of_every_kind: P
     codes = Counter[int]()
     for number in numbers(LINES, part, PARTS):
         dice = random.Random(f"line {number}")
-        words = other_line(dice, LONG) if number % 8 == 7 else line(dice, LONG)
+        words = other_command_line(dice, LONG) if number % 8 == 7 else command_line(dice, LONG)
         run = answer(f"line {number}", *words, content=TABLES["wide", "csv"])
         codes[run.code] += 1
         if "t.csv" in words:  # what is read is never replaced

@@ -123,7 +123,7 @@ HISTORIES = ("h.jsonl", "h.jsonl", "no/h.jsonl", "t.csv", ".")
 OPTIONS = {name: command_of(name).options(Output, Gates, HistoryOptions) for name in COMMANDS}
 
 
-def line(dice: random.Random, values: Sequence[str] = VALUES) -> list[str]:
+def command_line(dice: random.Random, values: Sequence[str] = VALUES) -> list[str]:
     """Return the words of one command line; values: of options that take any text."""
     command = dice.choice(COMMANDS)
     words = [command, *dice.choices(FILES, OFTEN, k=dice.choice((1, 1, 1, 2)))]
@@ -145,7 +145,7 @@ OTHERS = {
 WITHOUT_VALUE = ("--accept", "--dry-run", "--fail-fast")
 
 
-def other_line(dice: random.Random, values: Sequence[str]) -> list[str]:
+def other_command_line(dice: random.Random, values: Sequence[str]) -> list[str]:
     """Return the words of one command line of a history or a batch."""
     command = dice.choice([*OTHERS])
     files, flags = OTHERS[command]

@@ -16,8 +16,8 @@ ROWS = 60
 IDS = range(1, ROWS + 1)
 
 
-def table(header: str, *columns: list[object]) -> str:
-    """Return a table as CSV."""
+def csv_text(header: str, *columns: list[object]) -> str:
+    """Return a table of these columns as CSV."""
     lines = (",".join(map(str, row)) for row in zip(*columns, strict=True))
     return "\n".join((header, *lines, ""))
 
@@ -27,23 +27,25 @@ SCORE: list[object] = [round(0.01 * i + 0.2 * (i % 2), 2) for i in IDS]
 LATER: list[object] = [round(0.99 - 0.013 * i, 3) for i in IDS]
 GRADES: list[object] = [("none", "mild", "severe")[i % 3] for i in IDS]
 FILES = {
-    "preds.csv": table("id,truth,lr,rf", [*IDS], TRUTH, SCORE, LATER),
-    "labels.csv": table(
+    "preds.csv": csv_text("id,truth,lr,rf", [*IDS], TRUTH, SCORE, LATER),
+    "labels.csv": csv_text(
         "id,truth,lr", [*IDS], ["ill" if t else "well" for t in TRUTH], ["ill"] * 25 + ["well"] * 35
     ),
-    "grades.csv": table("id,truth,lr,rf", [*IDS], GRADES, GRADES[::-1], GRADES[3:] + GRADES[:3]),
-    "old.csv": table("id,truth,score", [*IDS], TRUTH, LATER),
-    "new.csv": table("id,truth,score", [*IDS], TRUTH, SCORE),
-    "holes.csv": table("id,truth,lr", [*IDS], TRUTH, [*SCORE[:4], "", *SCORE[5:]]),
-    "price.csv": table("id,truth,lr", [*IDS], [i / 7 for i in IDS], SCORE),
-    "dose.csv": table("id,truth,lr", [*IDS], [i // 2 for i in IDS], SCORE),
-    "codes.csv": table("id,truth,lr", [*IDS], [-1, *TRUTH[1:]], SCORE),
-    "features.csv": table("truth,prediction,f0,f1", TRUTH, SCORE, LATER, LATER[::-1]),
-    "cohort.csv": table(
+    "grades.csv": csv_text("id,truth,lr,rf", [*IDS], GRADES, GRADES[::-1], GRADES[3:] + GRADES[:3]),
+    "old.csv": csv_text("id,truth,score", [*IDS], TRUTH, LATER),
+    "new.csv": csv_text("id,truth,score", [*IDS], TRUTH, SCORE),
+    "holes.csv": csv_text("id,truth,lr", [*IDS], TRUTH, [*SCORE[:4], "", *SCORE[5:]]),
+    "price.csv": csv_text("id,truth,lr", [*IDS], [i / 7 for i in IDS], SCORE),
+    "dose.csv": csv_text("id,truth,lr", [*IDS], [i // 2 for i in IDS], SCORE),
+    "codes.csv": csv_text("id,truth,lr", [*IDS], [-1, *TRUTH[1:]], SCORE),
+    "features.csv": csv_text("truth,prediction,f0,f1", TRUTH, SCORE, LATER, LATER[::-1]),
+    "cohort.csv": csv_text(
         "outcome,risk_score,age,sex", TRUTH, SCORE, [20 + i for i in IDS], ["f", "m"] * (ROWS // 2)
     ),
-    "split.csv": table("id,truth,lr,split", [*IDS], TRUTH, SCORE, ["train"] * 30 + ["test"] * 30),
-    "top.csv": table("label,prediction,confidence", GRADES, GRADES[1:] + GRADES[:1], SCORE),
+    "split.csv": csv_text(
+        "id,truth,lr,split", [*IDS], TRUTH, SCORE, ["train"] * 30 + ["test"] * 30
+    ),
+    "top.csv": csv_text("label,prediction,confidence", GRADES, GRADES[1:] + GRADES[:1], SCORE),
     "short.csv": "id,truth,lr,rf\n1,1,.9,.8\n2,0,.3\n3,1,.7,.6\n",
     "metrics.csv": "model,accuracy,f1\nlr,.9,.8\nrf,.8,.9\n",
     "suite.yaml": "version: 1\ndefualts: {}\nruns:\n  a: {command: raport, input: preds.csv}\n"
@@ -96,7 +98,7 @@ LINES = (
 
 
 @contextlib.contextmanager
-def tables() -> Iterator[None]:
+def folder_of_tables() -> Iterator[None]:
     """Stand in a folder that holds the tables."""
     with TemporaryDirectory() as folder, contextlib.chdir(folder):
         for name, text in FILES.items():
@@ -104,7 +106,7 @@ def tables() -> Iterator[None]:
         yield
 
 
-def told(line: str) -> str:
+def transcript_of(line: str) -> str:
     """Return a command line with what standard error gets, and the exit code."""
     done = clfeval(*shlex.split(line), COLUMNS="80")
     assert done.out == "" or done.code < 2
@@ -112,5 +114,5 @@ def told(line: str) -> str:
 
 
 if __name__ == "__main__":
-    with tables():
-        KEPT.write_text("\n".join(map(told, LINES)), encoding="utf-8")
+    with folder_of_tables():
+        KEPT.write_text("\n".join(map(transcript_of, LINES)), encoding="utf-8")

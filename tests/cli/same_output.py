@@ -214,7 +214,7 @@ def split_quoted(line: str) -> list[str]:
 def awkward_lines() -> list[list[str]]:
     """Return command lines with awkward values of every option, most of them refused."""
     dice = random.Random(55)
-    return [words.line(dice) for _ in range(AWKWARD_LINES)]
+    return [words.command_line(dice) for _ in range(AWKWARD_LINES)]
 
 
 class Workplace:

@@ -84,8 +84,8 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
-def asked(params: dict[str, Any], args: tuple[str, ...] = ()) -> typer.Context:
-    """What a completion function is given, as far as it looks."""
+def context_of(params: dict[str, Any], args: tuple[str, ...] = ()) -> typer.Context:
+    """Return what a completion function is given, as far as it looks."""
     return cast(typer.Context, SimpleNamespace(params=params, args=list(args)))
 
 
@@ -125,7 +125,7 @@ def test_the_scripts_list_files_after_no_option_that_takes_a_name_or_a_class(scr
 
 @pytest.mark.parametrize("table", ["csv", "tsv", "csv.gz", "parquet", "arrow", "ndjson"])
 def test_columns_of_every_format(folder: Path, table: str) -> None:
-    context = asked({"tables": [str(folder / f"names.{table}")]})
+    context = context_of({"tables": [str(folder / f"names.{table}")]})
     assert tuple(complete_column(context, "")) == NAMES
     assert complete_column(context, "two ") == ["two words"]
 
@@ -136,7 +136,7 @@ def test_columns_of_a_large_packed_table_are_read_from_its_first_bytes(tmp_path:
     packed = gzip.compress(b"truth,one\n" + rows, 1)
     path.write_bytes(packed[:-1000])  # what is damaged further on does not matter
     assert path.stat().st_size > 2 << 20
-    assert complete_column(asked({"tables": [str(path)]}), "") == ["truth", "one"]
+    assert complete_column(context_of({"tables": [str(path)]}), "") == ["truth", "one"]
 
 
 def test_a_table_may_be_a_glob_in_the_home_folder(
@@ -144,31 +144,31 @@ def test_a_table_may_be_a_glob_in_the_home_folder(
 ) -> None:
     monkeypatch.setenv("HOME", str(folder))
     for name in ("~/names.csv", "$HOME/names.csv", "~/name?.tsv"):
-        assert complete_column(asked({"tables": [name]}), "tw") == ["two words"], name
+        assert complete_column(context_of({"tables": [name]}), "tw") == ["two words"], name
 
 
 def test_models_are_the_columns_without_a_role_yet(folder: Path) -> None:
     table = {"tables": [str(folder / "names.csv")]}
-    assert complete_model(asked(table), "t") == ["two words"]
+    assert complete_model(context_of(table), "t") == ["two words"]
     chosen = {"truth": "wow!", "weight": "$HOME", "by": ["it's"], "model": ["#hash"]}
     names = set(NAMES) - {"wow!", "$HOME", "it's", "#hash"}
-    assert set(complete_model(asked(table | chosen), "")) == names
+    assert set(complete_model(context_of(table | chosen), "")) == names
 
 
 def test_models_are_those_of_a_long_table_or_the_names_of_joined_files(folder: Path) -> None:
-    long = asked({"tables": [str(folder / "long.csv")]})
+    long = context_of({"tables": [str(folder / "long.csv")]})
     assert complete_model(long, "") == ["forest", "new net"]
     tables = [f"new={folder}/a.csv", f"old={folder}/b.csv"]
-    assert complete_model(asked({"tables": tables}), "") == ["new", "old"]
-    assert complete_model(asked({"tables": tables}), "o") == ["old"]
+    assert complete_model(context_of({"tables": tables}), "") == ["new", "old"]
+    assert complete_model(context_of({"tables": tables}), "o") == ["old"]
 
 
 def test_classes_are_those_of_the_first_rows(folder: Path) -> None:
     long, wide = ({"tables": [str(folder / name)]} for name in ("long.csv", "names.csv"))
-    assert complete_class(asked(long), "") == ["ham", "spam mail"]
-    assert complete_class(asked(long | {"truth": "model"}), "f") == ["forest"]
-    assert complete_class(asked(wide), "") == ["0", "1"]
-    assert complete_class(asked(wide | {"truth": "nosuch"}), "") == []
+    assert complete_class(context_of(long), "") == ["ham", "spam mail"]
+    assert complete_class(context_of(long | {"truth": "model"}), "f") == ["forest"]
+    assert complete_class(context_of(wide), "") == ["0", "1"]
+    assert complete_class(context_of(wide | {"truth": "nosuch"}), "") == []
 
 
 def test_no_table_or_a_bad_one_suggests_nothing(tmp_path: Path) -> None:
@@ -188,14 +188,16 @@ def test_no_table_or_a_bad_one_suggests_nothing(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")  # to open it would wait for a writer
     for name in (*bad, "pipe", "", "nosuch.csv", "-", "no*such.csv", "a\0b"):
         table = name if name in ("", "-", "a\0b") else str(tmp_path / name)
-        context = asked({"tables": [table]})
+        context = context_of({"tables": [table]})
         assert complete_column(context, "") == [], name
         assert complete_class(context, "") == [], name
-    assert complete_model(asked({}), "") == []
+    assert complete_model(context_of({}), "") == []
 
 
-def run(line: list[str], environment: dict[str, str], folder: Path, **extra: str) -> list[str]:
-    """Ask the program itself, over typer's protocol; the last word is the one to complete."""
+def completions_of(
+    line: list[str], environment: dict[str, str], folder: Path, **extra: str
+) -> list[str]:
+    """Return the completions of the last word by the program itself, over typer's protocol."""
     quoted = " ".join("'" + word.replace("'", "'\\''") + "'" for word in line)
     words = {"COMP_WORDS": quoted, "COMP_CWORD": str(len(line) - 1), "_TYPER_COMPLETE_ARGS": quoted}
     done = subprocess.run(
@@ -217,11 +219,11 @@ def test_scripts_that_do_not_quote_get_plain_names_only(
     """Those of --install-completion: typer's for zsh evaluates what it is told."""
     line = ["clfeval", "mars", "names.csv", "--truth", ""]
     plain = ["truth", "model:a", "ünïcode"]
-    assert run(line, environment, folder) == plain
-    zsh = " ".join(run(line, environment, folder, _CLFEVAL_COMPLETE="complete_zsh"))
+    assert completions_of(line, environment, folder) == plain
+    zsh = " ".join(completions_of(line, environment, folder, _CLFEVAL_COMPLETE="complete_zsh"))
     assert "INJECTED" not in zsh
-    assert run(line, environment, folder, _CLFEVAL_QUOTES="1") == list(NAMES)
-    assert run(line[:2] + line[3:], environment, folder) == []
+    assert completions_of(line, environment, folder, _CLFEVAL_QUOTES="1") == list(NAMES)
+    assert completions_of(line[:2] + line[3:], environment, folder) == []
 
 
 def test_completing_a_text_table_does_not_import_polars(

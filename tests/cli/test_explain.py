@@ -41,7 +41,7 @@ FEWEST = 2  # words of it
 DATA = re.compile(r"-?[\d.,]+(?:e-?\d+)?|")
 
 
-def asked(command: str, name: str, columns: int = 80) -> str:
+def explanation_of(command: str, name: str, columns: int = 80) -> str:
     done = clfeval(command, "--explain", name, COLUMNS=str(columns))
     assert (done.code, done.err) == (0, ""), (name, done.err)
     return done.out
@@ -124,13 +124,13 @@ def test_every_heading_of_every_screen_is_explained(file: str) -> None:
 def test_every_name_that_show_takes_is_explained(command: str) -> None:
     page = page_of(command)
     for name in {*page.names} - {"all", "measures"}:  # which lists them
-        assert name in asked(command, name).splitlines()
+        assert name in explanation_of(command, name).splitlines()
     assert {*NAMES_BY_COMMAND[command], *EVERYWHERE} == {*page.names}
 
 
 def test_words_of_sentences_and_refused_measures_are_told_too() -> None:
     for name in WORDS:
-        assert name in asked("report", name).splitlines()
+        assert name in explanation_of("report", name).splitlines()
     for name, instead in REFUSED.items():
         done = clfeval("mars", "--explain", name)
         assert (done.code, done.out, instead in done.err) == (2, "", True)
@@ -139,7 +139,7 @@ def test_words_of_sentences_and_refused_measures_are_told_too() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_all_has_every_column_measure_and_code(command: str) -> None:
-    text, page = asked(command, "all"), page_of(command)
+    text, page = explanation_of(command, "all"), page_of(command)
     flat = " ".join(text.split())
     for table in (*page.tables, *COMMON):
         assert f"table {table.name} " in flat
@@ -152,50 +152,60 @@ def test_all_has_every_column_measure_and_code(command: str) -> None:
         assert code in flat
         assert sentence in flat
     assert max(map(len, text.splitlines())) <= 80
-    assert asked(command, "ALL") == text
+    assert explanation_of(command, "ALL") == text
 
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_lines_are_folded_to_the_screen(columns: int) -> None:
-    text = asked("tune-jpt", "lr_pos", columns)
+    text = explanation_of("tune-jpt", "lr_pos", columns)
     assert max(map(len, text.splitlines())) <= columns
     assert "sensitivity / (1 - specificity)" in " ".join(text.split())
 
 
 def test_a_measure_is_told_by_id_alias_or_title_also_where_no_table_has_it() -> None:
-    assert asked("tune-jpt", "lr_pos") == asked("tune-jpt", "LR+") == asked("tune-jpt", "LR+ ↑")
-    assert asked("mars", "auc") == asked("mars", "ROC AUC")
-    assert "c_statistic, auc, auroc" in asked("mars", "auc")
-    assert asked("tune-jpt", "F2 odds") == asked("tune-jpt", "f_odds")
+    assert (
+        explanation_of("tune-jpt", "lr_pos")
+        == explanation_of("tune-jpt", "LR+")
+        == explanation_of("tune-jpt", "LR+ ↑")
+    )
+    assert explanation_of("mars", "auc") == explanation_of("mars", "ROC AUC")
+    assert "c_statistic, auc, auroc" in explanation_of("mars", "auc")
+    assert explanation_of("tune-jpt", "F2 odds") == explanation_of("tune-jpt", "f_odds")
     names = {"tune-jpt": "lr_pos", "mars": "auc", "mlcps": "brier", "phidelta": "φ"}
-    check_text(asked(command, name) for command, name in names.items())
-    check_text(asked("report", name) for name in ("f1", "net_benefit", "J"))
+    check_text(explanation_of(command, name) for command, name in names.items())
+    check_text(explanation_of("report", name) for name in ("f1", "net_benefit", "J"))
 
 
 def test_a_heading_is_asked_for_as_it_stands_on_the_screen() -> None:
-    assert asked("phidelta", "δ") == asked("phidelta", "δ ↑") == asked("phidelta", "delta")
+    assert (
+        explanation_of("phidelta", "δ")
+        == explanation_of("phidelta", "δ ↑")
+        == explanation_of("phidelta", "delta")
+    )
     page = page_of("mars")
     (head,) = {one.heading for one in page_terms(page) if one.name == "exclusive_tp"}
     assert {one.name for one in find_terms(page, head)} == {"exclusive_tp"}
-    assert asked("mlcps", "d of a metric called f1") == asked("mlcps", "d of brier")
+    assert explanation_of("mlcps", "d of a metric called f1") == explanation_of(
+        "mlcps", "d of brier"
+    )
 
 
 def test_case_decides_only_where_both_are_there() -> None:
-    assert asked("mars", "SHINETHROUGH") == asked("mars", "shine_through")
-    assert asked("mlcps", "D").startswith("desirability (D)\n")
-    assert asked("mlcps", "d").startswith("d\n")
+    assert explanation_of("mars", "SHINETHROUGH") == explanation_of("mars", "shine_through")
+    assert explanation_of("mlcps", "D").startswith("desirability (D)\n")
+    assert explanation_of("mlcps", "d").startswith("d\n")
 
 
 def test_one_name_may_mean_several_things_each_in_its_tables() -> None:
-    text = " ".join(asked("mars", "found").split())
+    text = " ".join(explanation_of("mars", "found").split())
     assert [one for one in find_terms(page_of("mars"), "found") if one.meaning not in text] == []
-    check_text([text, asked("mars", "fractional-weights")])
+    check_text([text, explanation_of("mars", "fractional-weights")])
 
 
 def test_what_stands_on_the_page_of_a_history_is_told_too() -> None:
     for column in (one for table in page_of(HISTORY).tables for one in table.columns):
-        assert column.name in asked("report", column.name)
-    check_text([asked("report", "q"), asked("report", "cause")])
+        assert column.name in explanation_of("report", column.name)
+    check_text([explanation_of("report", "q"), explanation_of("report", "cause")])
     assert "'since'" in clfeval("report", "--explain", "sinse").err
 
 

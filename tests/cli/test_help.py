@@ -20,7 +20,7 @@ SCREEN = 32  # lines of the short help
 NARROW = {"COLUMNS": "80", "TERMINAL_WIDTH": "80"}
 
 
-def asked(*words: str) -> str:
+def help_text(*words: str) -> str:
     done = clfeval(*words, **NARROW)
     assert done.code == 0
     return done.out
@@ -29,7 +29,7 @@ def asked(*words: str) -> str:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_is_one_screen_and_help_all_has_every_option_of_a_shell(command: str) -> None:
     declared = command_of(command)
-    brief, whole = asked(command, "--help"), asked(command, "--help-all")
+    brief, whole = help_text(command, "--help"), help_text(command, "--help-all")
     usual = {f"--{word}" for word in declared.brief.split()}
     for option in declared.options(Output, Gates, HistoryOptions):
         assert (f"│ {option.flag} " in whole) == option.opt.shell, option.flag
@@ -45,7 +45,7 @@ def test_help_is_one_screen_and_help_all_has_every_option_of_a_shell(command: st
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_in_help_breaks_inside_a_word_at_80_columns(command: str) -> None:
-    whole = asked(command, "--help-all")
+    whole = help_text(command, "--help-all")
     made = get_command(app).get_command(None, command)  # type: ignore[attr-defined, arg-type]
     for parameter in made.params:
         if parameter.metavar and parameter.name != "tables":
@@ -56,7 +56,7 @@ def test_nothing_in_help_breaks_inside_a_word_at_80_columns(command: str) -> Non
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_examples_come_first_each_on_one_line(command: str) -> None:
-    brief, whole = asked(command, "--help"), asked(command, "--help-all")
+    brief, whole = help_text(command, "--help"), help_text(command, "--help-all")
     examples = command_of(command).examples.splitlines()
     assert len(examples) >= 4
     for example in examples:
@@ -66,7 +66,7 @@ def test_examples_come_first_each_on_one_line(command: str) -> None:
 
 
 def test_the_program_says_which_command_is_for_what() -> None:
-    text = asked("--help")
+    text = help_text("--help")
     head = text[: text.index("Commands")]
     for command in COMMANDS:
         assert re.search(rf"^ {command_of(command).have} .*{command}\s*$", head, re.MULTILINE)
@@ -75,7 +75,7 @@ def test_the_program_says_which_command_is_for_what() -> None:
 
 def test_every_command_shows_its_guide_and_every_guide_is_shown() -> None:
     for command in COMMANDS:
-        assert asked("--guide", command).startswith(f"# {command}: ")
+        assert help_text("--guide", command).startswith(f"# {command}: ")
     others = {
         "batch",
         "tables",

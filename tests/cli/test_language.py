@@ -16,7 +16,7 @@ from clfeval import COMMANDS
 from clfeval.cli.command import OTHERS, find_declaration
 from clfeval.cli.help_and_completion import guide_names
 from tests.cli.golden import FOLDER, ROOT
-from tests.cli.mistakes import KEPT, LINES, tables, told
+from tests.cli.mistakes import KEPT, LINES, folder_of_tables, transcript_of
 from tests.inventory import SOURCE, texts
 from tests.language import forbidden, long_sentences
 from tests.process.program import clfeval as program
@@ -150,8 +150,8 @@ def test_a_report_of_six_models_fits_a_small_terminal() -> None:
 
 def test_mistakes_are_answered_as_kept() -> None:
     """`python -m tests.cli.mistakes` writes the file; every change of it is read."""
-    with tables():
-        assert "\n".join(map(told, LINES)) == KEPT.read_text(encoding="utf-8")
+    with folder_of_tables():
+        assert "\n".join(map(transcript_of, LINES)) == KEPT.read_text(encoding="utf-8")
 
 
 def test_the_dictionary_finds_what_it_forbids() -> None:

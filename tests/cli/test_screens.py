@@ -23,6 +23,7 @@ from clfeval.api.result import Result
 from clfeval.cli.run import run_command as show
 from tests.conftest import ROOT
 from tests.process.runner import Done, run
+from tests.samples import logistic
 from tests.thoroughness import thinned
 
 LABELS = "fixtures/breast-cancer/labels.csv --positive malignant"
@@ -106,7 +107,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     draw = np.random.default_rng(7)
     truth = draw.random(50_000) < 0.1
     columns = {
-        name: np.round(1 / (1 + np.exp(2 - (1 + i / 4) * truth - draw.normal(0, 1, len(truth)))), 3)
+        name: logistic((1 + i / 4) * truth - 2 + draw.normal(0, 1, len(truth)), 3)
         for i, name in enumerate(NAMES)
     }
     labels = np.where(truth, "default", "paid")

@@ -12,13 +12,14 @@ from clfeval.compare.answer_length import CODE, FINDINGS, UNIMPORTANT, shorten_a
 from clfeval.document import Answer
 from clfeval.placeholders import fill_for_shell
 from tests.process.runner import run
+from tests.samples import logistic
 
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
 SITES, ROWS = 6, 700
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder_of_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with tables of six models and a rule, with six sites, one of which is shifted."""
     folder = tmp_path_factory.mktemp("tables")
     for name, seed in (("new.csv", 1), ("old.csv", 2)):
@@ -34,7 +35,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(6):
             noise = random.normal(size=ROWS) * (0.3 + 0.35 * number)
             score = marker + noise + 1.5 * ((site == 2) & (number < 3))
-            risk = 1 / (1 + np.exp(-(score - 1.8) * (1.2 if number % 2 else 2.2)))
+            risk = logistic((score - 1.8) * (1.2 if number % 2 else 2.2))
             columns[f"model_{number}"] = [f"{value:.4f}" for value in risk]
         lines = [
             ",".join(columns),
@@ -93,8 +94,8 @@ WITH_OPTIONS = (
 )
 
 
-def _answer(command: str, tables: Path) -> list[dict[str, str]]:
-    words = command.replace("FIXTURES", str(FIXTURES)).replace("TABLES", str(tables)).split()
+def _answer(command: str, folder: Path) -> list[dict[str, str]]:
+    words = command.replace("FIXTURES", str(FIXTURES)).replace("TABLES", str(folder)).split()
     done = run([*words, "--format", "json"], b"", {})
     assert done.code in (0, 1), done.err
     return list(json.loads(done.out)["answer"])
@@ -105,15 +106,17 @@ def _words(answer: list[dict[str, str]]) -> int:
 
 
 @pytest.mark.parametrize("command", WITHOUT_OPTIONS)
-def test_answers_without_options_have_at_most_90_words(command: str, tables: Path) -> None:
-    answer = _answer(command, tables)
+def test_answers_without_options_have_at_most_90_words(
+    command: str, folder_of_tables: Path
+) -> None:
+    answer = _answer(command, folder_of_tables)
     assert answer
     assert _words(answer) <= 90
 
 
 @pytest.mark.parametrize("command", WITH_OPTIONS)
-def test_answers_with_options_have_at_most_120_words(command: str, tables: Path) -> None:
-    answer = _answer(command, tables)
+def test_answers_with_options_have_at_most_120_words(command: str, folder_of_tables: Path) -> None:
+    answer = _answer(command, folder_of_tables)
     assert _words(answer) <= 120
     names = {name for _, name in FINDINGS.values()}
     for sentence in answer:
@@ -121,9 +124,9 @@ def test_answers_with_options_have_at_most_120_words(command: str, tables: Path)
             assert any(name in sentence["text"] for name in names)
 
 
-def test_every_finding_that_falls_names_a_table_of_the_result(tables: Path) -> None:
+def test_every_finding_that_falls_names_a_table_of_the_result(folder_of_tables: Path) -> None:
     command = f"report {NEW} --by site --reference rule --prevalence 0.01"
-    words = command.replace("TABLES", str(tables)).split()
+    words = command.replace("TABLES", str(folder_of_tables)).split()
     document = json.loads(run([*words, "-f", "json"], b"", {}).out)
     (last,) = (part["text"] for part in document["answer"] if part["code"] == CODE)
     _, _, listed = last.rpartition("tables ")
@@ -132,17 +135,17 @@ def test_every_finding_that_falls_names_a_table_of_the_result(tables: Path) -> N
     assert {*names} <= {*document["tables"]}
 
 
-def sentence(code: str, words: int, *, brief: int = 0, harm: bool = False) -> Answer:
+def answer_of(code: str, words: int, *, brief: int = 0, harm: bool = False) -> Answer:
     short = " ".join([code] * brief)
     return Answer(code, " ".join([code] * words), brief=short, harm=harm)
 
 
 ANSWER = (
-    sentence("best", 20),
-    sentence("slices", 30, brief=15, harm=True),
-    sentence("probabilities", 20, harm=True),
-    sentence("helps", 10),
-    sentence("resolution", 10),
+    answer_of("best", 20),
+    answer_of("slices", 30, brief=15, harm=True),
+    answer_of("probabilities", 20, harm=True),
+    answer_of("helps", 10),
+    answer_of("resolution", 10),
 )
 # the limit, and the words of each sentence that is kept; a last sentence names what fell
 CASES = [
@@ -176,7 +179,7 @@ def test_a_harm_without_room_is_named_in_the_last_sentence() -> None:
 @pytest.mark.usefixtures("long_names")
 def test_an_answer_that_is_shortened_again_keeps_what_fell() -> None:
     first = shorten_answer(ANSWER, 64)
-    gate = sentence("gates-missed", 1, harm=True)
+    gate = answer_of("gates-missed", 1, harm=True)
     again = shorten_answer((gate, *first), 65)
     assert again[1:] == first
     assert [part.code for part in again[-1].left_out] == ["helps"]
@@ -186,7 +189,7 @@ def test_an_answer_that_is_shortened_again_keeps_what_fell() -> None:
 @pytest.mark.usefixtures("long_names", "quoted_words")
 def test_the_first_sentence_always_stays(codes: tuple[str, ...]) -> None:
     for code in codes:
-        (first, *_) = shorten_answer((sentence(code, 40), sentence("helps", 40)), 5)
+        (first, *_) = shorten_answer((answer_of(code, 40), answer_of("helps", 40)), 5)
         assert first.code == code
 
 

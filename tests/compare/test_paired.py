@@ -25,6 +25,8 @@ from clfeval.methods.measurement.label_measures import effective_class_sizes, la
 from clfeval.methods.measurement.requested_measures import RequestedMeasure, parse_measures
 from clfeval.methods.report.model_estimates import row_score_influence, score_estimates
 from tests.compare import patterns_of
+from tests.results import rows_by, value_of
+from tests.samples import logistic
 from tests.thoroughness import examples
 
 BOTH = np.array([0]), np.array([1])  # the first model less the second
@@ -55,7 +57,7 @@ def written_out(f: Any, w: Any, owners: Any, sampling: bool) -> tuple[Any, Any, 
     return v, s, df
 
 
-def drawn(k: int = 4, m: int = 60, seed: int = 0) -> tuple[Any, Any, Any]:
+def alike_influences(k: int = 4, m: int = 60, seed: int = 0) -> tuple[Any, Any, Any]:
     """Return influence values of models ever more alike, whole weights, and owners of rows."""
     rng = np.random.default_rng(seed)
     f, w = rng.normal(size=(k, m)), rng.integers(1, 5, m)
@@ -69,7 +71,7 @@ def drawn(k: int = 4, m: int = 60, seed: int = 0) -> tuple[Any, Any, Any]:
 @pytest.mark.parametrize("how", ["rows", "repeated", "weights", "clusters", "weighted clusters"])
 def test_errors_are_those_of_each_pair_written_out(how: str, kinds: bool) -> None:
     """Also of models of which one in a million of the variance differs: .1, .001, .00001 apart."""
-    f, w, owners = drawn()
+    f, w, owners = alike_influences()
     weights = None if how in ("rows", "clusters") else w
     mine = owners if "clusters" in how else None
     sampling, n = how == "weights", np.ones(60, np.int64) if weights is None else w
@@ -89,7 +91,7 @@ def test_errors_are_those_of_each_pair_written_out(how: str, kinds: bool) -> Non
 
 
 def test_rows_that_repeat_are_kinds_and_weights_have_no_scale() -> None:
-    f, w, _ = drawn()
+    f, w, _ = alike_influences()
     long = np.repeat(f, w, axis=1)
     every, kinds = errors_of_rows([*long], None, None), errors_of_kinds(f, w, None)
     assert kinds.errors == pytest.approx(every.errors, rel=1e-9)
@@ -104,7 +106,7 @@ def test_rows_that_repeat_are_kinds_and_weights_have_no_scale() -> None:
 
 
 def test_few_rows_bound_the_degrees_of_freedom_and_one_leaves_none() -> None:
-    f, w, _ = drawn(2)
+    f, w, _ = alike_influences(2)
     assert errors_of_kinds(f, w, None, fewest=5).df[0, 1] == 4
     found = estimates([0.3, 0.2], errors_of_kinds(f, w, None, fewest=1), "brier", fewest=1)
     assert np.isnan([*found.intervals(*BOTH, level=0.9)[1:3], found.p_values(*BOTH)]).all()
@@ -128,7 +130,7 @@ def estimates(
     )
 
 
-def of_table(metric: str, truth: Any, *scores: Any, **options: Any) -> PairedEstimates:
+def paired_estimates(metric: str, truth: Any, *scores: Any, **options: Any) -> PairedEstimates:
     """Return models by a measure as the report has them, labels at .5."""
     (asked,) = parse_measures((metric,))
     owners, weights = options.get("owners"), options.get("weights")
@@ -152,24 +154,24 @@ def of_table(metric: str, truth: Any, *scores: Any, **options: Any) -> PairedEst
     return found
 
 
-def table(m: int = 80, k: int = 2, seed: int = 1) -> tuple[Any, list[Any]]:
+def tied_scores(m: int = 80, k: int = 2, seed: int = 1) -> tuple[Any, list[Any]]:
     """Return truth and scores with ties of models that share half of their noise."""
     rng = np.random.default_rng(seed)
     truth = np.arange(m) % 4 == 0
     z = rng.normal(size=m) + rng.normal(size=(k, m)) + truth * np.linspace(1, 2, k)[:, None]
-    return truth, [np.round(1 / (1 + np.exp(-one)), 2) for one in z]
+    return truth, [logistic(odds, 2) for odds in z]
 
 
 def test_areas_vary_together_as_delongs_structural_components_do() -> None:
     """V = S10 / P + S01 / N, of the mean wins of each positive, and of each negative."""
-    truth, scores = table(k=3)
+    truth, scores = tied_scores(k=3)
     ten, one = [], []
     for x in scores:
         wins = (x[truth][:, None] > x[~truth]) + (x[truth][:, None] == x[~truth]) / 2
         ten.append(wins.mean(axis=1))
         one.append(wins.mean(axis=0))
     v = np.cov(ten) / truth.sum() + np.cov(one) / (~truth).sum()
-    found = of_table("roc_auc", truth, *scores)
+    found = paired_estimates("roc_auc", truth, *scores)
     assert found.values == pytest.approx([each.mean() for each in ten])
     assert found.pair_errors.covariance == pytest.approx(v, rel=1e-8)
     s = np.sqrt(np.diag(v)[:, None] + np.diag(v) - 2 * v)
@@ -188,7 +190,7 @@ def test_sensitivities_differ_as_agresti_and_min_have_it() -> None:
     first, second = np.zeros((2, 60))
     first[:16], second[:10], second[16:18] = 1, 1, 1  # both 10, the first alone 6, the second 2
     first[20:25] = 1  # false alarms move no sensitivity
-    b, c, found = 6, 2, of_table("sensitivity", TRUTH, first, second)
+    b, c, found = 6, 2, paired_estimates("sensitivity", TRUTH, first, second)
     squares = (60 / 20) ** 2 * (b + c - (b - c) ** 2 / 20) + (62 / 21) ** 2
     s, d = np.sqrt(squares / (60 * 59)), (b - c) / 20
     assert found.pair_errors.errors[0, 1] == pytest.approx(s, rel=1e-6)
@@ -225,7 +227,7 @@ def test_models_of_the_same_rows_differ_by_0_with_the_limit_of_none_of_n(
     metric: str, reach: float | None
 ) -> None:
     """0 of n rows change: at most 1 - .025^(1 / n) do; of net benefit a hit is 1, an alarm 1/4."""
-    found = of_table(metric, TRUTH, SCORES, SCORES)
+    found = paired_estimates(metric, TRUTH, SCORES, SCORES)
     d, low, high, _ = (end.item() for end in found.intervals(*BOTH, level=0.95))
     assert (d, found.p_values(*BOTH).item()) == (0, 1)
     assert found.method(0, 1, wide=False) == NO_ROW
@@ -233,7 +235,7 @@ def test_models_of_the_same_rows_differ_by_0_with_the_limit_of_none_of_n(
     assert (low, high) == pytest.approx(ends, rel=1e-3, nan_ok=True)
     if metric == "brier":  # of as many clusters
         owners = np.arange(60) // 3
-        found = of_table("brier", TRUTH, SCORES, SCORES, owners=owners)
+        found = paired_estimates("brier", TRUTH, SCORES, SCORES, owners=owners)
         assert found.intervals(*BOTH, level=0.9)[2].item() == pytest.approx(zero_of(20, 0.05))
 
 
@@ -257,7 +259,7 @@ def test_a_variance_of_0_with_different_values_is_never_certainty(
     metric: str, truth: Any, scores: Any, told: bool | None
 ) -> None:
     """Unknown (None), or limits of so few rows: told where they exclude 0."""
-    found = of_table(metric, truth, *scores)
+    found = paired_estimates(metric, truth, *scores)
     d, low, high, _ = (end.item() for end in found.intervals(*BOTH, level=0.95))
     p = found.p_values(*BOTH).item()
     assert d != 0
@@ -276,7 +278,7 @@ def test_limits_of_areas_without_an_error_are_those_of_none_of_n_pairs() -> None
     """
     perfect, turned, constant = [0.9, 0.2] * 10, [0.2, 0.9] * 10, [0.5] * 20
     for other, d, ends in ((turned, 1.0, 2), (constant, 0.5, 1)):
-        one = of_table("roc_auc", [1, 0] * 10, perfect, other)
+        one = paired_estimates("roc_auc", [1, 0] * 10, perfect, other)
         expected = 2 * (1 - d / np.sqrt(ends)) ** 10
         assert one.p_values(*BOTH).item() == pytest.approx(expected)
         lows = [one.intervals(*BOTH, level=at)[1].item() for at in (0.9, 1 - expected)]
@@ -293,8 +295,7 @@ def areas(values: Any, errors: Any = (0.02, 0.06), both: float = 0.0006) -> Pair
 
 def logit_limits(value: float, error: float, t: float) -> tuple[float, float]:
     middle, reach = np.log(value / (1 - value)), t * error / (value * (1 - value))
-    low, high = (1 / (1 + np.exp(-(middle + sign * reach))) for sign in (-1, 1))
-    return float(low), float(high)
+    return float(logistic(middle - reach)), float(logistic(middle + reach))
 
 
 def test_limits_of_areas_reach_farther_away_from_0_and_stay_towards_it() -> None:
@@ -385,10 +386,10 @@ def test_every_p_inverts_its_interval_and_every_limit_lies_in_the_range(
     rng = np.random.default_rng(seed)
     truth = rng.permutation(np.arange(rows) < max(1, rows // 3))
     shift = np.array([[apart], [1.0], [-apart]])
-    scores = [*np.round(1 / (1 + np.exp(-rng.normal(size=(3, rows)) - shift * truth)), 2)]
+    scores = [*logistic(rng.normal(size=(3, rows)) + shift * truth, 2)]
     owners = np.unique(rng.integers(0, rows // 2, rows), return_inverse=True)[1] if owned else None
     assume(owners is None or owners.max() >= 4)  # fewer than five clusters have no limits
-    found = of_table(metric, truth, *scores, scores[0], owners=owners)
+    found = paired_estimates(metric, truth, *scores, scores[0], owners=owners)
     first, second = np.triu_indices(len(found.models), 1)
     d, low, high, _ = found.intervals(first, second, level=level)
     p, known = found.p_values(first, second), ~np.isnan(low)
@@ -407,16 +408,21 @@ def test_every_p_inverts_its_interval_and_every_limit_lies_in_the_range(
 def test_neither_the_order_of_rows_nor_other_models_nor_the_name_of_a_class_matters(
     metric: str,
 ) -> None:
-    truth, scores = table(120, 4)
+    truth, scores = tied_scores(120, 4)
     place = np.random.default_rng(0).permutation(120)
-    whole = of_table(metric, truth, *scores)
+    whole = paired_estimates(metric, truth, *scores)
     pair = np.array([1]), np.array([2])
     for other, at in (
-        (of_table(metric, truth[place], *(one[place] for one in scores)), pair),
-        (of_table(metric, truth, *scores[::-1]), pair[::-1]),
-        (of_table(metric, truth, scores[1], scores[2]), BOTH),
+        (paired_estimates(metric, truth[place], *(one[place] for one in scores)), pair),
+        (paired_estimates(metric, truth, *scores[::-1]), pair[::-1]),
+        (paired_estimates(metric, truth, scores[1], scores[2]), BOTH),
         # scores of .5 are positive, and 1 - .5 too
-        (of_table(metric, ~truth, *(1 - one + 1e-9 * (one == 0.5) * -1 for one in scores)), pair),
+        (
+            paired_estimates(
+                metric, ~truth, *(1 - one + 1e-9 * (one == 0.5) * -1 for one in scores)
+            ),
+            pair,
+        ),
     ):
         assert [*other.intervals(*at, level=0.9), other.p_values(*at)] == [
             pytest.approx(one, rel=1e-6)
@@ -424,8 +430,8 @@ def test_neither_the_order_of_rows_nor_other_models_nor_the_name_of_a_class_matt
         ]
     # a swap of the classes turns sensitivity into specificity
     labels = [(one >= 0.5) * 1.0 for one in scores]
-    one = of_table("sensitivity", truth, *labels)
-    other = of_table("specificity", ~truth, *(1 - each for each in labels))
+    one = paired_estimates("sensitivity", truth, *labels)
+    other = paired_estimates("specificity", ~truth, *(1 - each for each in labels))
     assert one.intervals(*BOTH, level=0.95) == other.intervals(*BOTH, level=0.95)
     assert one.p_values(*BOTH) == other.p_values(*BOTH)
 
@@ -449,7 +455,7 @@ def test_gini_has_the_p_value_of_the_area_of_which_it_is_twice_less_one(
     found = clfeval.report(
         table, truth="y", model=("a", "b"), measure=["gini"], reference="b", **options
     )
-    rows = {row["measure"]: row for row in found.tables["comparisons"]}
-    assert rows["gini"]["difference"].value == 2
+    rows = rows_by(found, "comparisons", "measure")
+    assert value_of(rows["gini"]["difference"]) == 2
     assert 0 < rows["gini"]["p"] < 0.001
     assert rows["gini"]["p"] == rows["roc_auc"]["p"]

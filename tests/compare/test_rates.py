@@ -33,7 +33,7 @@ def votes(seed: int) -> np.ndarray:
     return found
 
 
-def tables(kind: str, seed: int) -> PatternCounts:
+def patterns_of_kind(kind: str, seed: int) -> PatternCounts:
     rng, found = np.random.default_rng([1, seed]), votes(seed)
     if kind == "clusters":
         return patterns_of(TRUTH, found, owners=rng.integers(0, 25, 130))
@@ -44,7 +44,7 @@ def tables(kind: str, seed: int) -> PatternCounts:
     return patterns_of(TRUTH, found)
 
 
-def at(patterns: PatternCounts, measure: Measure, ratio: float) -> RateEstimates:
+def rates_at(patterns: PatternCounts, measure: Measure, ratio: float) -> RateEstimates:
     known = rate_covariance(ConfusionCounts.from_patterns(patterns), [patterns])
     return known.measures_at_odds(measure, np.arange(K), np.full(K, ratio))
 
@@ -59,12 +59,12 @@ PAIRS = np.array([(i, j) for i in range(K) for j in range(K)]).T
 )
 def test_they_are_those_of_labels_in_that_population(name: str, ratio: float, kind: str) -> None:
     """Differences, errors, V and 0-of-n limits are; degrees of freedom are fewest - 1, no less."""
-    patterns = tables(kind, 3)
+    patterns = patterns_of_kind(kind, 3)
     measure = CATALOG[name].with_settings(beta=1.0, stakes=OutcomeCosts(1.0, 7.0))
     there = replace(measure, compute=lambda table: measure.function(table.tuned(ratio)))
     theirs = label_estimates(patterns, RequestedMeasure(name, there, {}))
     assert theirs is not None
-    mine = at(patterns, measure, ratio)
+    mine = rates_at(patterns, measure, ratio)
     one = mine.paired(name, np.arange(K))
     assert one.models == theirs.models
     assert one.values == pytest.approx(theirs.values, rel=1e-12)

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.counts.count import count_predictions
 from clfeval.counts.features.count import CountedFeatures, count_features
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.tables.feature import open_features
 from clfeval.tables.input import InputOptions
-from clfeval.tables.prediction_files import open_predictions
+from tests.counts.counting import open_counts
 from tests.reference import ScoredRow
 from tests.strategies import frame_of, scored_tables
 from tests.thoroughness import examples
@@ -32,13 +31,13 @@ STATISTICS: dict[str, Callable[[PredictionCounts], Any]] = {
 }
 
 
-def counted(frame: pl.DataFrame) -> PredictionCounts:
-    said = InputOptions(positive="1", classes=("0",), weight="n", kind="score")
-    with open_predictions(frame, said) as opened:
-        found = count_predictions(opened)
+def counts_of(frame: pl.DataFrame) -> PredictionCounts:
+    """Return the counts of a table, all of whose statistics are read."""
+    options = {"positive": "1", "classes": ("0",), "weight": "n", "kind": "score"}
+    with open_counts(frame, **options) as counts:
         for statistic in STATISTICS.values():  # while there are rows to look at
-            statistic(found)
-        return found
+            statistic(counts)
+        return counts
 
 
 def assert_equal(found: Any, expected: Any) -> None:
@@ -57,8 +56,8 @@ def assert_equal(found: Any, expected: Any) -> None:
 def test_two_halves_are_the_whole(name: str, data: st.DataObject, rows: list[ScoredRow]) -> None:
     cut = data.draw(st.integers(1, len(rows) - 1))
     statistic = STATISTICS[name]
-    one, two = (statistic(counted(frame_of(part))) for part in (rows[:cut], rows[cut:]))
-    assert_equal(one + two, statistic(counted(frame_of(rows))))
+    one, two = (statistic(counts_of(frame_of(part))) for part in (rows[:cut], rows[cut:]))
+    assert_equal(one + two, statistic(counts_of(frame_of(rows))))
 
 
 def test_models_that_one_half_lacks_keep_their_counts() -> None:
@@ -72,7 +71,7 @@ def test_models_that_one_half_lacks_keep_their_counts() -> None:
 
 def test_what_is_not_alike_cannot_be_added() -> None:
     frame = pl.DataFrame({"truth": [1, 0], "a": [0.5, 0.25], "b": [0.5, 0.75], "n": [1, 1]})
-    both, one = counted(frame), counted(frame.drop("b"))
+    both, one = counts_of(frame), counts_of(frame.drop("b"))
     with pytest.raises(ValueError, match=r"\w"):
         both.joint(scores=True) + one.joint(scores=True)
     with pytest.raises(ValueError, match=r"\w"):
@@ -89,14 +88,14 @@ FEATURES = pl.DataFrame(
 )
 
 
-def features(frame: pl.DataFrame, cut: Any) -> CountedFeatures:
+def feature_counts(frame: pl.DataFrame, cut: Any) -> CountedFeatures:
     with open_features(frame, InputOptions(positive="y")) as opened:
         return count_features(opened, cut)
 
 
 def test_features_of_two_halves_are_those_of_the_whole() -> None:
-    whole = features(FEATURES, 2.0)
-    one, two = features(FEATURES[:2], 2.0), features(FEATURES[2:], 2.0)
+    whole = feature_counts(FEATURES, 2.0)
+    one, two = feature_counts(FEATURES[:2], 2.0), feature_counts(FEATURES[2:], 2.0)
     # rows of one half may lack a text: only features of both can be added
     names = [name for name in one.counts.names if name in two.counts.names]
     parts = [
@@ -112,6 +111,6 @@ def test_features_of_two_halves_are_those_of_the_whole() -> None:
 
 
 def test_features_cut_elsewhere_cannot_be_added() -> None:
-    one, two = (features(part, None).counts for part in (FEATURES[:2], FEATURES[2:]))
+    one, two = (feature_counts(part, None).counts for part in (FEATURES[:2], FEATURES[2:]))
     with pytest.raises(ValueError, match=r"\w"):
         one + two

@@ -17,6 +17,8 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.bucket_bounds import PARTS, RISING
 from clfeval.methods.measurement.score_measures import estimate_score_measure
 from clfeval.methods.options import IntervalSettings
+from tests.results import rows_by, rows_of
+from tests.samples import informed_scores, logistic
 
 NO_LIMITS = IntervalSettings(None, "exact", "random", 200, 0)
 EDGES = [
@@ -79,7 +81,7 @@ def adversarial_table(rng: np.random.Generator, k: int) -> Table:
     ]
     scores = np.concatenate([kinds[k % len(kinds)](), rng.choice(EDGES, k % 3)])
     slope = rng.choice([-3.0, 0.0, 1.0, 8.0])
-    chance = 1 / (1 + np.exp(np.clip(-slope * (scores - np.median(scores)), -700, 700)))
+    chance = logistic(np.clip(slope * (scores - np.median(scores)), -700, 700))
     return scores, rng.random(len(scores)) < chance
 
 
@@ -154,11 +156,11 @@ def test_the_bound_of_an_area_by_hand() -> None:
 def test_a_report_of_buckets_is_that_of_scores_within_its_bounds() -> None:
     dice = np.random.default_rng(8)
     truth = dice.random(3000) < 0.3
-    scores = {name: np.clip(0.2 * truth + dice.random(3000) * 0.8, 0, 1) for name in ("a", "b")}
+    scores = {name: informed_scores(dice, truth, 0.2) for name in ("a", "b")}
     table = pl.DataFrame({"truth": truth.astype(int), **scores})
     said = {"positive": "1", "measure": "all", "reference": "a"}
     exact, found = (clfeval.report(table, **said, scores=one) for one in ("exact", "buckets:6"))
-    known = {(row["model"], row["measure"]): row for row in exact.tables["measures"]}
+    known = rows_by(exact, "measures", "model", "measure")
     undefined = set[str]()
     for row in found.tables["measures"]:
         value, one = row["value"].value, known[row["model"], row["measure"]]["value"]
@@ -173,7 +175,7 @@ def test_a_report_of_buckets_is_that_of_scores_within_its_bounds() -> None:
     assert "overconfidence" in undefined
     assert not undefined & {row["measure"] for row in found.tables["comparisons"]}
     for name, each in scores.items():
-        bins = [row for row in found.tables["calibration"] if row["model"] == name]
+        bins = rows_of(found, "calibration", model=name)
         assert sum(row["rows"] for row in bins) == 3000
         total = sum(row["rows"] * row["mean_score"] for row in bins)
         assert total == pytest.approx(each.sum(), rel=1e-8)

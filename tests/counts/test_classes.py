@@ -18,10 +18,8 @@ from sklearn import metrics
 from clfeval.arrays import Counts
 from clfeval.counts import evaluated_rows as kept
 from clfeval.counts.classes import ClassPatterns, ClassScores
-from clfeval.counts.count import count_predictions
 from clfeval.counts.prediction_counts import PredictionCounts
-from clfeval.tables.input import InputOptions
-from clfeval.tables.prediction_files import open_predictions
+from tests.counts.counting import open_counts
 from tests.engines import ENGINES
 from tests.texts import check_text
 from tests.thoroughness import examples
@@ -31,18 +29,17 @@ DIGITS, WINE, CANCER = FIXTURES / "digits", FIXTURES / "wine", FIXTURES / "breas
 Slices = Mapping[str | None, ClassPatterns]
 
 
-def counted(table: Any, **said: Any) -> tuple[PredictionCounts, Slices]:
-    with open_predictions(table, InputOptions(**said)) as predictions:
-        found = count_predictions(predictions)
-        return found, found.labels()
+def counts_and_labels(table: Any, **options: Any) -> tuple[PredictionCounts, Slices]:
+    with open_counts(table, **options) as predictions:
+        return predictions, predictions.labels()
 
 
-def scores_of(table: Any, i: int = 0, **said: Any) -> Mapping[str | None, ClassScores]:
-    with open_predictions(table, InputOptions(**said)) as predictions:
-        return count_predictions(predictions).class_scores(i)
+def scores_of(table: Any, i: int = 0, **options: Any) -> Mapping[str | None, ClassScores]:
+    with open_counts(table, **options) as predictions:
+        return predictions.class_scores(i)
 
 
-def tallied(
+def table_row_by_row(
     frame: pl.DataFrame, model: str, classes: tuple[str, ...], n: str | None = None
 ) -> Counts:
     """Count the table of a model row by row."""
@@ -74,12 +71,12 @@ def test_labels_row_by_row(folder: Path, positive: str) -> None:
     frame = pl.read_csv(folder / "labels.csv", infer_schema=False)
     classes = tuple(sorted(set(frame["truth"])))
     for name in ("labels.csv", "labels.parquet"):
-        found, slices = counted([folder / name], positive=positive)
+        found, slices = counts_and_labels([folder / name], positive=positive)
         patterns = slices[None]
         assert patterns.classes == classes
         assert patterns.models == ("logreg", "naive_bayes", "knn", "tree", "forest", "svm")
         for model, table in zip(patterns.models, patterns.tables, strict=True):
-            np.testing.assert_array_equal(table, tallied(frame, model, classes))
+            np.testing.assert_array_equal(table, table_row_by_row(frame, model, classes))
             expected = metrics.confusion_matrix(frame["truth"], frame[model], labels=classes)
             np.testing.assert_array_equal(table, expected)
         rows = Counter(zip(frame["truth"], *(frame[m] for m in patterns.models), strict=True))
@@ -96,7 +93,7 @@ def test_labels_row_by_row(folder: Path, positive: str) -> None:
 
 def test_labels_take_no_second_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept.EvaluatedRows, "frames", None)
-    _, slices = counted([DIGITS / "labels.csv"], positive="8")
+    _, slices = counts_and_labels([DIGITS / "labels.csv"], positive="8")
     assert slices[None].tables.sum(axis=(1, 2)).tolist() == [450] * 6
 
 
@@ -106,14 +103,14 @@ def test_the_largest_probability_is_the_label() -> None:
     numbers = frame.with_columns(pl.col(c).cast(float) for c in frame.columns if ":" in c)
     classes = tuple("0123456789")
     for name in ("probabilities.csv", "probabilities.parquet"):
-        found, slices = counted([DIGITS / name], positive="8")
+        found, slices = counts_and_labels([DIGITS / name], positive="8")
         assert found.order == classes
         assert slices[None].models == ("logreg", "knn", "forest")
         for model, table in zip(slices[None].models, slices[None].tables, strict=True):
             said = numbers.with_columns(
                 likely=pl.Series(likeliest(numbers, f"{model}:", [*classes]))
             )
-            expected = tallied(said.with_columns(truth=frame["truth"]), "likely", classes)
+            expected = table_row_by_row(said.with_columns(truth=frame["truth"]), "likely", classes)
             np.testing.assert_array_equal(table, expected)
         assert found.ties["knn"] == 3
         for model, cells in zip(found.models, slices[None].tables, strict=True):
@@ -126,10 +123,10 @@ def test_equal_probabilities_go_to_the_class_that_is_declared_first() -> None:
     frame = pl.DataFrame(
         {"truth": [*"abc"], "m:a": [0.4, 0.4, 0.2], "m:b": [0.4, 0.2, 0.4], "m:c": [0.2, 0.4, 0.4]}
     )
-    found, slices = counted(frame, positive="a")
+    found, slices = counts_and_labels(frame, positive="a")
     assert found.order == ("a", "b", "c")
     assert slices[None].tables[0].tolist() == [[1, 0, 0], [1, 0, 0], [0, 1, 0]]
-    found, slices = counted(frame, positive="a", classes=("c", "b", "a"))
+    found, slices = counts_and_labels(frame, positive="a", classes=("c", "b", "a"))
     assert found.order == ("c", "b", "a")
     assert found.ordered
     assert slices[None].tables[0].tolist() == [[1, 0, 0], [1, 0, 0], [0, 1, 0]]
@@ -148,7 +145,7 @@ def test_a_mixture_of_labels_scores_and_probabilities() -> None:
             "m:c": [0.1, 0.3, 0.4, 0.8],
         }
     )
-    found, slices = counted(frame, positive="a")
+    found, slices = counts_and_labels(frame, positive="a")
     patterns = slices[None]
     assert patterns.models == ("hard", "m")
     rows = zip(patterns.truth.tolist(), map(tuple, patterns.votes.tolist()), strict=True)
@@ -162,14 +159,14 @@ def test_the_layouts_of_one_table() -> None:
     long = wide.unpivot(
         on=names, index=["id", "truth"], variable_name="model", value_name="prediction"
     )
-    _, expected = counted(wide, positive="3")
-    _, found = counted(long, positive="3")
+    _, expected = counts_and_labels(wide, positive="3")
+    _, found = counts_and_labels(long, positive="3")
     assert sorted(found[None].models) == sorted(names)
     assert found[None].digest() == expected[None].digest()
     weighted = wide.group_by("truth", *names).agg(w=pl.len())
-    assert_same(counted(weighted, positive="3", weight="w")[1][None], expected[None])
-    assert_same(counted(wide.reverse(), positive="5")[1][None], expected[None])
-    other = counted(wide.select("truth", *names[::-1]), positive="3")[1][None]
+    assert_same(counts_and_labels(weighted, positive="3", weight="w")[1][None], expected[None])
+    assert_same(counts_and_labels(wide.reverse(), positive="5")[1][None], expected[None])
+    other = counts_and_labels(wide.select("truth", *names[::-1]), positive="3")[1][None]
     assert other.digest() == expected[None].digest()
     np.testing.assert_array_equal(other.tables[::-1], expected[None].tables)
 
@@ -187,7 +184,7 @@ def test_every_engine(engine: str) -> None:
         }
     )
     table = ENGINES[engine](frame)
-    _, slices = counted(table, positive="x", weight="w")
+    _, slices = counts_and_labels(table, positive="x", weight="w")
     assert slices[None].tables.tolist() == [
         [[3, 0, 0], [0, 6, 12], [0, 9, 0]],
         [[3, 0, 0], [0, 18, 0], [0, 0, 9]],
@@ -223,13 +220,13 @@ def label_tables(draw: st.DrawFn) -> pl.DataFrame:
 def test_slices_weights_and_clusters_row_by_row(frame: pl.DataFrame) -> None:
     models = [name for name in frame.columns if name[0] == "m"]
     said = {"classes": tuple("abcd"), "by": ("site",), "cluster": "who"}
-    found, slices = counted(frame, positive="a", weight="w", **said)
+    found, slices = counts_and_labels(frame, positive="a", weight="w", **said)
     assert list(slices) == list(found.slices)
     seen = {f"site={site}": part for (site,), part in frame.group_by("site") if part["w"].sum()}
     for label, part in {None: frame, **seen}.items():
         patterns = slices[label]
         for model, table in zip(models, patterns.tables, strict=True):
-            np.testing.assert_array_equal(table, tallied(part, model, found.order, "w"))
+            np.testing.assert_array_equal(table, table_row_by_row(part, model, found.order, "w"))
         assert patterns.clusters is not None
         owners = part.filter(pl.col("w") > 0)["who"].unique().sort().to_list()
         assert list(patterns.clusters.names) == owners
@@ -237,7 +234,7 @@ def test_slices_weights_and_clusters_row_by_row(frame: pl.DataFrame) -> None:
             one = np.eye(table.size)[patterns.cells(i)].T
             each = patterns.clusters.totals(one).T.reshape(-1, *table.shape)
             for name, mine in zip(owners, each, strict=True):
-                expected = tallied(part.filter(who=name), models[i], found.order, "w")
+                expected = table_row_by_row(part.filter(who=name), models[i], found.order, "w")
                 np.testing.assert_array_equal(mine, expected)
     parts = [slices[label] for label in seen]
     if len(parts) == 2:
@@ -248,14 +245,16 @@ def test_slices_weights_and_clusters_row_by_row(frame: pl.DataFrame) -> None:
 
 def test_adding_up() -> None:
     frame = pl.read_csv(WINE / "labels.csv", infer_schema=False)
-    halves = [counted(part, positive="class_1")[1][None] for part in (frame[:40], frame[40:])]
-    whole = counted(frame, positive="class_1")[1][None]
+    halves = [
+        counts_and_labels(part, positive="class_1")[1][None] for part in (frame[:40], frame[40:])
+    ]
+    whole = counts_and_labels(frame, positive="class_1")[1][None]
     assert_same(halves[0] + halves[1], whole)
-    other = counted(frame.rename({"svm": "x"}), positive="class_1")[1][None]
+    other = counts_and_labels(frame.rename({"svm": "x"}), positive="class_1")[1][None]
     with pytest.raises(ValueError, match=r"\w") as caught:
         whole + other
     check_text(str(caught.value))
-    owned = counted(frame, positive="class_1", cluster="id")[1][None]
+    owned = counts_and_labels(frame, positive="class_1", cluster="id")[1][None]
     with pytest.raises(ValueError, match=r"\w") as caught:
         whole + owned
     check_text(str(caught.value))
@@ -266,7 +265,7 @@ def test_fractional_weights_are_exact() -> None:
     frame = pl.DataFrame(
         {"truth": ["a", "b", "c", "a"], "m": ["a", "c", "c", "a"], "w": [0.1, 0.25, 1.5, 0.2]}
     )
-    patterns = counted(frame, positive="a", weight="w")[1][None]
+    patterns = counts_and_labels(frame, positive="a", weight="w")[1][None]
     assert patterns.fractional
     # in rows of the mean weight 2.05 / 4; 41 hundredths of a unit are 2.05 in all
     shown = patterns.tables[0] / patterns.unit * 2.05 / 4
@@ -291,15 +290,17 @@ def test_the_order_of_classes(
     truth: Any, said: Any, labels: tuple[str, ...], positive: str | None, order: tuple[str, ...]
 ) -> None:
     frame = pl.DataFrame({"truth": list(truth), "m": list(said)})
-    found, slices = counted(frame, positive=positive, classes=labels, kind="label")
+    found, slices = counts_and_labels(frame, positive=positive, classes=labels, kind="label")
     assert (found.order, slices[None].classes) == (order, order)
     assert found.ordered == (sorted(labels) == sorted(order))
-    np.testing.assert_array_equal(slices[None].tables[0], tallied(frame, "m", order))
+    np.testing.assert_array_equal(slices[None].tables[0], table_row_by_row(frame, "m", order))
 
 
 def test_two_classes_are_those_of_the_patterns() -> None:
     """Scores and their thresholds included; nothing is read again."""
-    found, slices = counted([CANCER / "scores.csv"], positive="malignant", threshold={None: 0.3})
+    found, slices = counts_and_labels(
+        [CANCER / "scores.csv"], positive="malignant", threshold={None: 0.3}
+    )
     confusion, tables = found.confusions[None], slices[None].tables
     assert slices[None].classes == ("benign", "malignant")
     for name, cell in (("tn", (0, 0)), ("fp", (0, 1)), ("fn", (1, 0)), ("tp", (1, 1))):

@@ -7,15 +7,13 @@ import polars as pl
 import pytest
 
 from clfeval.counts.clusters_and_weights import ClusterCounts
-from clfeval.counts.count import count_predictions
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.prediction_counts import PredictionCounts
-from clfeval.tables.input import InputOptions
-from clfeval.tables.prediction_files import open_predictions
+from tests.counts.counting import count_table
 from tests.engines import ENGINES
 
 
-def table(n: int = 200, seed: int = 1) -> pl.DataFrame:
+def patients_at_sites(n: int = 200, seed: int = 1) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
     return pl.DataFrame(
         {
@@ -28,21 +26,20 @@ def table(n: int = 200, seed: int = 1) -> pl.DataFrame:
     )
 
 
-def counted(frame: object, **said: object) -> PredictionCounts:
-    with open_predictions(frame, InputOptions(cluster="patient", by=("site",), **said)) as opened:  # type: ignore[arg-type]
-        return count_predictions(opened)
+def counts_by_patient(frame: object, **options: object) -> PredictionCounts:
+    return count_table(frame, cluster="patient", by=("site",), **options)
 
 
-def brute(frame: pl.DataFrame, pattern: tuple[str, str, str]) -> dict[str, int]:
-    """Count the rows of one pattern (truth, a, b) in each cluster."""
-    found: dict[str, int] = {}
+def rows_by_patient(frame: pl.DataFrame, pattern: tuple[str, str, str]) -> dict[str, int]:
+    """Count the rows of one pattern (truth, a, b) in each cluster, row by row."""
+    counts: dict[str, int] = {}
     for row in frame.iter_rows(named=True):
-        same = (row["truth"], row["a"], row["b"]) == pattern
-        found[row["patient"]] = found.get(row["patient"], 0) + same
-    return found
+        has_pattern = (row["truth"], row["a"], row["b"]) == pattern
+        counts[row["patient"]] = counts.get(row["patient"], 0) + has_pattern
+    return counts
 
 
-def by_cluster(patterns: PatternCounts, pattern: tuple[str, str, str]) -> dict[str, int]:
+def pattern_by_patient(patterns: PatternCounts, pattern: tuple[str, str, str]) -> dict[str, int]:
     assert patterns.clusters is not None
     t, *votes = (one == "1" for one in pattern)
     mine = ((patterns.truth == t) & (patterns.votes == votes).all(axis=1)).astype(float)
@@ -52,20 +49,19 @@ def by_cluster(patterns: PatternCounts, pattern: tuple[str, str, str]) -> dict[s
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_pattern_in_every_cluster(engine: str) -> None:
-    frame = table()
-    found = counted(ENGINES[engine](frame))
+    frame = patients_at_sites()
+    found = counts_by_patient(ENGINES[engine](frame))
     assert [model.name for model in found.models] == ["a", "b"]
     for pattern in (("1", "1", "0"), ("0", "0", "0"), ("1", "0", "0")):
-        assert by_cluster(found.patterns, pattern) == brute(frame, pattern)
+        assert pattern_by_patient(found.patterns, pattern) == rows_by_patient(frame, pattern)
         part = frame.filter(pl.col("site") == "x")
-        assert by_cluster(found.slices["site=x"], pattern) == brute(part, pattern)
+        assert pattern_by_patient(found.slices["site=x"], pattern) == rows_by_patient(part, pattern)
 
 
 def test_the_patterns_are_those_without_clusters() -> None:
-    frame = table()
-    with open_predictions(frame.drop("patient", "site"), InputOptions()) as opened:
-        plain = count_predictions(opened).patterns
-    mine = counted(frame).patterns
+    frame = patients_at_sites()
+    plain = count_table(frame.drop("patient", "site")).patterns
+    mine = counts_by_patient(frame).patterns
     assert (mine.n == plain.n).all()
     assert (mine.votes == plain.votes).all()
     assert plain.clusters is None
@@ -73,29 +69,37 @@ def test_the_patterns_are_those_without_clusters() -> None:
 
 
 def test_the_digest_knows_no_order_and_no_names() -> None:
-    frame = table()
+    frame = patients_at_sites()
     names = {f"p{i}": f"q{i * 7 % 30}" for i in range(30)}
     renamed = frame.with_columns(pl.col("patient").replace_strict(names))
     others = frame.with_columns(pl.col("patient").shift(1).fill_null("p0"))
-    digest = counted(frame).patterns.digest()
-    assert counted(frame.sample(fraction=1, shuffle=True, seed=2)).patterns.digest() == digest
-    assert counted(frame.select("b", "patient", "a", "truth", "site")).patterns.digest() == digest
-    assert counted(renamed).patterns.digest() == digest
-    assert counted(others).patterns.digest() != digest
+    digest = counts_by_patient(frame).patterns.digest()
+    assert (
+        counts_by_patient(frame.sample(fraction=1, shuffle=True, seed=2)).patterns.digest()
+        == digest
+    )
+    assert (
+        counts_by_patient(frame.select("b", "patient", "a", "truth", "site")).patterns.digest()
+        == digest
+    )
+    assert counts_by_patient(renamed).patterns.digest() == digest
+    assert counts_by_patient(others).patterns.digest() != digest
 
 
 def test_a_weight_counts_as_so_many_rows() -> None:
-    frame = table().with_columns(w=pl.int_range(200) % 3 + 1)
+    frame = patients_at_sites().with_columns(w=pl.int_range(200) % 3 + 1)
     repeated = frame.select(pl.exclude("w").repeat_by("w").explode())
-    assert counted(frame, weight="w").patterns.digest() == counted(repeated).patterns.digest()
+    assert (
+        counts_by_patient(frame, weight="w").patterns.digest()
+        == counts_by_patient(repeated).patterns.digest()
+    )
 
 
 def test_tables_add_up_also_where_they_share_clusters() -> None:
-    frame = table()
-    parts = [counted(part).patterns for part in (frame[:70], frame[70:])]
-    assert (parts[0] + parts[1]).digest() == counted(frame).patterns.digest()
-    with open_predictions(frame.drop("patient", "site"), InputOptions()) as opened:
-        plain = count_predictions(opened).patterns
+    frame = patients_at_sites()
+    parts = [counts_by_patient(part).patterns for part in (frame[:70], frame[70:])]
+    assert (parts[0] + parts[1]).digest() == counts_by_patient(frame).patterns.digest()
+    plain = count_table(frame.drop("patient", "site")).patterns
     with pytest.raises(ValueError, match=r"\w"):
         plain + parts[0]
 

@@ -13,7 +13,7 @@ from tests.strategies import counts_of, tables
 from tests.thoroughness import examples
 
 
-def cells(counts: ConfusionCounts) -> dict[str, tuple[int, ...]]:
+def cells_by_model(counts: ConfusionCounts) -> dict[str, tuple[int, ...]]:
     columns = (counts.tp, counts.fp, counts.fn, counts.tn)
     numbers = zip(*(column.tolist() for column in columns), strict=True)
     return dict(zip(counts.models, numbers, strict=True))
@@ -24,7 +24,7 @@ def cells(counts: ConfusionCounts) -> dict[str, tuple[int, ...]]:
 def test_patterns_are_counted_as_rows_are(rows: list[Row]) -> None:
     counts = ConfusionCounts.from_patterns(counts_of(rows))
     expected = {f"m{j}": confusion(rows, j) for j in range(len(rows[0].votes))}
-    assert cells(counts) == expected
+    assert cells_by_model(counts) == expected
     positives = sum(row.n for row in rows if row.truth)
     assert set(counts.positives.tolist()) == {positives}
     assert set(counts.negatives.tolist()) == {sum(row.n for row in rows) - positives}
@@ -58,7 +58,7 @@ def test_rows_of_a_counts_table_are_added_by_model_in_their_order() -> None:
         CountsRow("b", 10, 20, 30, 40, ("2",)),
     ]
     counts = ConfusionCounts.from_rows(rows)
-    assert cells(counts) == {"b": (11, 22, 33, 44), "a": (5, 6, 7, 8)}
+    assert cells_by_model(counts) == {"b": (11, 22, 33, 44), "a": (5, 6, 7, 8)}
     assert list(counts.models) == ["b", "a"]
     assert counts.positives.tolist() == [44, 12]
     assert counts.negatives.tolist() == [66, 14]

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 import clfeval
 from clfeval.counts.read_files import digests, exact_keys, file_digest
 from clfeval.tables.layouts.counts_file import METADATA
+from tests.results import problem_codes
+from tests.samples import detections, informed_scores
 from tests.thoroughness import examples
 
 ROWS = """id,truth,a,b,site
@@ -35,9 +37,9 @@ def table_of(dice: np.random.Generator, rows: int) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "truth": np.where(truth, "yes", "no"),
-            "few": np.round(np.clip(0.4 * truth + dice.random(rows) * 0.6, 0, 1), 1),
-            "many": np.clip(0.3 * truth + dice.random(rows) * 0.7, 0, 1),
-            "rule": np.where(dice.random(rows) < 0.8, np.where(truth, "yes", "no"), "no"),
+            "few": informed_scores(dice, truth, 0.4, 1),
+            "many": informed_scores(dice, truth, 0.3),
+            "rule": detections(dice, truth, 0.8),
             "site": dice.choice(["a", "b b", "c"], rows),
         }
     )
@@ -315,12 +317,12 @@ def test_what_breaks_the_format_of_counts_is_refused_with_its_place(tmp_path: Pa
         with pytest.raises(clfeval.DataError) as caught:
             clfeval.report(tmp_path / "x.counts.parquet")
         assert text in str(caught.value), name
-        assert [problem.code for problem in caught.value.problems] == ["damaged-file"], name
+        assert problem_codes(caught.value) == ["damaged-file"], name
     for text, code in (("{", "damaged-file"), ('{"schema": 99}', "other-schema")):
         counts.write_parquet(tmp_path / "x.counts.parquet", metadata={METADATA: text})
         with pytest.raises(clfeval.DataError) as caught:
             clfeval.report(tmp_path / "x.counts.parquet")
-        assert [problem.code for problem in caught.value.problems] == [code]
+        assert problem_codes(caught.value) == [code]
     counts.write_parquet(tmp_path / "x.counts.parquet")
     with pytest.raises(clfeval.DataError, match="description is missing"):
         clfeval.report(tmp_path / "x.counts.parquet")
@@ -362,7 +364,7 @@ def test_changed_counts_have_another_digest(
     changed.write_parquet(place, metadata={METADATA: json.dumps(description)})
     with pytest.raises(clfeval.DataError) as caught:
         clfeval.report(place)
-    assert [problem.code for problem in caught.value.problems] == ["damaged-file"]
+    assert problem_codes(caught.value) == ["damaged-file"]
 
 
 def test_scores_are_not_compared_and_it_is_said(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from clfeval.tables.input import InputOptions
 from clfeval.tables.layouts.counts_file import METADATA
 from tests.conftest import ROOT
 from tests.process.program import clfeval as clfeval_program
+from tests.samples import informed_scores, logistic
 from tests.thoroughness import thinned
 
 ODD = [
@@ -72,7 +73,7 @@ def random_table(seed: int) -> tuple[pl.DataFrame, dict[str, Any]]:
     dice, (classes, kind) = np.random.default_rng(seed), KINDS[seed % len(KINDS)]
     n = int(dice.integers(400, 900))
     truth, names = dice.random(n) < 0.4, CLASSES[classes]
-    chance = np.clip(0.3 * truth + dice.random(n) * 0.7, 0, 1)
+    chance = informed_scores(dice, truth, 0.3)
     other: pl.Series = {
         "single": lambda: pl.Series(chance.astype(np.float32)),
         "decimal": lambda: pl.Series(
@@ -105,8 +106,8 @@ def random_table(seed: int) -> tuple[pl.DataFrame, dict[str, Any]]:
     return table, said | ({"threshold": {"b b": 0.5}} if kind == "log odds" else {})
 
 
-def written(table: pl.DataFrame, folder: Path, *, partitions: bool) -> str:
-    """Write a table as a file, or as a folder with a part of each slice.
+def write_parquet(table: pl.DataFrame, folder: Path, *, partitions: bool) -> str:
+    """Write a table as a file, or as a folder with a part of each slice; return its path.
 
     One part has a column more, one has other types of numbers.
     """
@@ -145,7 +146,7 @@ def test_all_engines_make_the_same_file(seed: int, engine: str, tmp_path: Path) 
     """Byte for byte of its columns, and in what it says of itself, as polars does."""
     table, said = random_table(seed)
     (folder := tmp_path / "rows").mkdir()
-    path = written(table, folder, partitions=seed % 4 == 1)
+    path = write_parquet(table, folder, partitions=seed % 4 == 1)
     said |= {"ignore": "more"} if seed % 4 == 1 else {}
     place = tmp_path / "x.counts.parquet"
     found, about = counts_of(path, place, engine=engine, **said)
@@ -166,7 +167,7 @@ def test_spark_counts_many_rows_in_parts(
     pl.DataFrame(
         {
             "truth": truth.astype(int),
-            **{name: 1 / (1 + np.exp(2 - truth - dice.normal(size=n))) for name in ("a", "b")},
+            **{name: logistic(truth - 2 + dice.normal(size=n)) for name in ("a", "b")},
         }
     ).write_parquet(tmp_path / "t.parquet")
     plans, steps = list[str](), list[str]()
@@ -254,7 +255,7 @@ clfeval.count(frame, positive="yes", ignore="site").save({str(tmp_path / "x.coun
 @pytest.mark.parametrize("seed", [0, 6])
 def test_what_needs_rows_or_cannot_be_read_is_refused(seed: int, tmp_path: Path) -> None:
     table, said = random_table(seed)
-    path = written(table, tmp_path, partitions=False)
+    path = write_parquet(table, tmp_path, partitions=False)
     said = {name: said[name] for name in ("positive", "model")}
     there: dict[str, Any] = {"engine": "duckdb", **said}
     refused: list[tuple[type[ClfevalError], str, Any, dict[str, Any]]] = [

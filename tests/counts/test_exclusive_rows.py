@@ -22,7 +22,9 @@ from tests.thoroughness import examples
 BOTH = ["found", "missed"]
 
 
-def listed(table: Any, kinds: list[str] = BOTH, **options: Any) -> list[tuple[str, str, Any]]:
+def exclusive_rows(
+    table: Any, kinds: list[str] = BOTH, **options: Any
+) -> list[tuple[str, str, Any]]:
     """Return (model, kind, id or row) in the order of the table `exclusive`."""
     rows = clfeval.mars(table, list=kinds, interval="none", **options).tables["exclusive"]
     return [(row["model"], row["list"], row.get("id", row.get("row"))) for row in rows]
@@ -57,7 +59,7 @@ def test_lists_against_brute_force(rows: list[Row], target: str, rule: str, grou
     grouped = grouped and len(rows[0].votes) > 2
     options: dict[str, Any] = {"group": {"g": ["m0", "m2"]}} if grouped else {}
     options |= {"kind": "label", "classes": ["0", "1"], "positive": "1"}
-    found = listed(frame, target=target, occlusion=rule, **options)
+    found = exclusive_rows(frame, target=target, occlusion=rule, **options)
     assert found == by_hand(rows, [[0, 2]] if grouped else [], target, rule)
 
 
@@ -70,9 +72,9 @@ def test_the_example(paper: Path, name: str) -> None:
         if not any(i in other for key, other in SAYS.items() if key != model)
     ]
     assert expected == [("C1", "found", "6"), ("C1", "found", "8"), ("C4", "found", "10")]
-    assert sorted(listed(paper / name, ["found"])) == sorted(expected)
-    assert listed(paper / name, ["missed"]) == [("C1", "missed", "2")]
-    kinds = [kind for _, kind, _ in listed(paper / name, ["missed", "found"])]
+    assert sorted(exclusive_rows(paper / name, ["found"])) == sorted(expected)
+    assert exclusive_rows(paper / name, ["missed"]) == [("C1", "missed", "2")]
+    kinds = [kind for _, kind, _ in exclusive_rows(paper / name, ["missed", "found"])]
     assert kinds == ["missed", "found", "found", "found"]
 
 
@@ -81,10 +83,10 @@ def test_without_id_the_row_counts_from_the_header(tmp_path: Path) -> None:
     frame.write_csv(tmp_path / "t.csv")
     frame.write_parquet(tmp_path / "t.parquet")
     # the header is row 1, so the second observation stands in row 3
-    assert listed(tmp_path / "t.csv", ["found"]) == [("a", "found", 3), ("b", "found", 4)]
+    assert exclusive_rows(tmp_path / "t.csv", ["found"]) == [("a", "found", 3), ("b", "found", 4)]
     # a typed table has no header: rows count from 1
     for table in (tmp_path / "t.parquet", frame):
-        assert listed(table, ["found"]) == [("a", "found", 2), ("b", "found", 3)]
+        assert exclusive_rows(table, ["found"]) == [("a", "found", 2), ("b", "found", 3)]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -98,7 +100,7 @@ def test_rows_that_lack_a_value_are_not_listed(engine: str) -> None:
         }
     )
     table = ENGINES[engine](frame)
-    found = listed(table, missing="drop")
+    found = exclusive_rows(table, missing="drop")
     assert found == [
         ("a", "found", "p"),
         ("a", "missed", "t"),
@@ -132,9 +134,9 @@ def test_a_long_table_lists_in_the_same_order_every_time(tmp_path: Path) -> None
         lines += [f"i{i},{model},{chance.randint(0, 1)},{truth}" for model in ("a", "b")]
     path = tmp_path / "long.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    first = listed(path)
+    first = exclusive_rows(path)
     assert len(first) > 500
     for _ in range(3):
-        assert listed(path) == first
+        assert exclusive_rows(path) == first
     ids = [int(name[1:]) for model, kind, name in first if (model, kind) == ("a", "found")]
     assert ids == sorted(ids)

@@ -19,7 +19,7 @@ Bits = NDArray[np.int8]
 
 
 @cache
-def table() -> tuple[Bits, Bits]:
+def classes_and_bits() -> tuple[Bits, Bits]:
     """Return the class of every row, and its bits (ROWS, COLUMNS), common ones and rare ones."""
     dice = np.random.default_rng(5)
     bits = dice.random((ROWS, COLUMNS), np.float32) < dice.random(COLUMNS, np.float32)
@@ -43,9 +43,9 @@ def test_the_size_of_a_block_changes_nothing(
     assert table_text(features(frame, cut=cut)) == whole
 
 
-def sums(bits: Bits) -> dict[str, tuple[int, ...]]:
+def cells_by_feature(bits: Bits) -> dict[str, tuple[int, ...]]:
     """Return tp, fp, fn, tn of every column."""
-    positive = table()[0] == 1
+    positive = classes_and_bits()[0] == 1
     tp, fp = (bits[rows].sum(axis=0, dtype=np.int64) for rows in (positive, ~positive))
     four = np.column_stack([tp, fp, positive.sum() - tp, (~positive).sum() - fp])
     return dict(zip(NAMES, map(tuple, four.tolist()), strict=True))
@@ -54,17 +54,17 @@ def sums(bits: Bits) -> dict[str, tuple[int, ...]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["csv", "parquet"])
 def test_a_wide_table_of_20_000_columns(how: str) -> None:
-    truth, bits = table()
+    truth, bits = classes_and_bits()
     frame = pl.DataFrame(bits, schema=NAMES).insert_column(0, pl.Series("truth", truth))
     frame.write_csv("t.csv") if how == "csv" else frame.write_parquet("t.parquet")
     found = {name: cells(row) for name, row in rows_of(f"t.{how}").items()}
-    assert found == sums(bits)
+    assert found == cells_by_feature(bits)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["csv", "parquet"])
 def test_a_sparse_table_of_20_000_features(how: str) -> None:
-    truth, bits = table()
+    truth, bits = classes_and_bits()
     chosen = bits * (np.random.default_rng(6).random(bits.shape, np.float32) < 0.01)
     chosen[0, :] = 1  # every feature occurs
     row, feature = chosen.nonzero()
@@ -72,4 +72,4 @@ def test_a_sparse_table_of_20_000_features(how: str) -> None:
     owners = pl.DataFrame({"row": np.arange(ROWS), "truth": truth})
     frame.write_csv("t.csv") if how == "csv" else frame.write_parquet("t.parquet")
     found = {name: cells(row) for name, row in rows_of(f"t.{how}", truth_table=owners).items()}
-    assert found == sums(chosen)
+    assert found == cells_by_feature(chosen)

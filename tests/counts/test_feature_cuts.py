@@ -27,15 +27,15 @@ def cut_at(cut: Any, rows: Rows, weights: list[int] | None = None) -> BinaryFeat
     return split_rows(values.astype(float), truth.astype(bool), n, cut)
 
 
-def rows(text: str) -> Rows:
+def rows_in_text(text: str) -> Rows:
     """Read `+1 -2 +3` as positives and negatives with these values."""
     return [(word[0] == "+", float(word[1:])) for word in text.split()]
 
 
 def test_one_value_has_no_scale_and_is_never_above_itself() -> None:
-    assert math.isnan(cut_at("soft", rows("+3 -3")).tp)
+    assert math.isnan(cut_at("soft", rows_in_text("+3 -3")).tp)
     for cut in ("median", "mean", "best"):
-        done = cut_at(cut, rows("+3 -3"))
+        done = cut_at(cut, rows_in_text("+3 -3"))
         assert (done.tp, done.fp) == (0, 0)
 
 
@@ -64,7 +64,7 @@ def test_random_rows_against_the_definition(table: Rows, cut: Any) -> None:
 def test_weights_are_rows_repeated(table: Rows, cut: Any, data: Any) -> None:
     weights = data.draw(st.lists(st.integers(1, 3), min_size=len(table), max_size=len(table)))
     spelled = [row for row, n in zip(table, weights, strict=True) for _ in range(n)]
-    same(cut_at(cut, table, weights), cut_at(cut, spelled))
+    assert_same_cut(cut_at(cut, table, weights), cut_at(cut, spelled))
 
 
 @examples(200)
@@ -74,10 +74,10 @@ def test_the_way_without_sorting_ends_where_sorting_does(table: Rows, cut: Any) 
     sorted_ = split_feature(
         ScoreCounts.from_rows(values, truth, np.ones(len(values), np.int64)), cut
     )
-    same(sorted_, cut_at(cut, table))
+    assert_same_cut(sorted_, cut_at(cut, table))
 
 
-def same(one: BinaryFeature, other: BinaryFeature) -> None:
+def assert_same_cut(one: BinaryFeature, other: BinaryFeature) -> None:
     for name in ("cut", "tp", "fp"):
         ours, theirs = getattr(one, name), getattr(other, name)
         assert ours == theirs or (math.isnan(ours) and math.isnan(theirs))
@@ -98,15 +98,15 @@ INFINITE: dict[str, tuple[str, str, BinaryFeature]] = {
 @pytest.mark.parametrize("name", INFINITE)
 def test_infinities_have_an_order(name: str) -> None:
     text, cut, expected = INFINITE[name]
-    assert cut_at(cut, rows(text)) == expected
-    truth, values = (np.array(column) for column in zip(*rows(text), strict=True))
+    assert cut_at(cut, rows_in_text(text)) == expected
+    truth, values = (np.array(column) for column in zip(*rows_in_text(text), strict=True))
     table = ScoreCounts.from_rows(values, truth, np.ones(len(values), np.int64))
     assert split_feature(table, cut) == expected  # type: ignore[arg-type]
 
 
 def test_best_of_weights_whose_product_leaves_64_bits() -> None:
     """At 1 and above 10/10 and 8/16, at 2 8/10 and 8/16, at 4 8/10 and none: 0.8."""
-    table, n = rows("+1 +4 -0 -2"), [2, 8, 8, 8]
+    table, n = rows_in_text("+1 +4 -0 -2"), [2, 8, 8, 8]
     assert cut_at("best", table, n) == BinaryFeature(4.0, ">=", 8, 0)
     assert cut_at("best", table, [10**10 * k for k in n]) == BinaryFeature(4.0, ">=", 8 * 10**10, 0)
 

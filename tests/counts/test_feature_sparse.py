@@ -9,6 +9,7 @@ import pytest
 
 from clfeval.errors import UsageError
 from tests.methods.features.door import cells, data_message, features, place, rows_of
+from tests.results import warning_codes
 from tests.tables.door import write
 from tests.texts import problem_places
 
@@ -21,10 +22,6 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 def entries(*cells: tuple[Any, Any, Any]) -> pl.DataFrame:
     return pl.DataFrame(cells, schema=["row", "feature", "value"], orient="row", strict=False)
-
-
-def codes(table: Any, **options: Any) -> set[str]:
-    return {warning.code for warning in features(table, **options).warnings}
 
 
 GAPS = {
@@ -41,8 +38,8 @@ def test_a_gap_is_named(name: str) -> None:
     column = name.split()[0]
     assert problem_places(message) == [f"<frame>:1: column '{column}': [missing-value]"]
     assert "--missing drop" in message
-    found = codes(GAPS[name], truth_table=OWNERS, missing="drop")
-    assert found & {"dropped", "feature-gaps"}
+    result = features(GAPS[name], truth_table=OWNERS, missing="drop")
+    assert {*warning_codes(result)} & {"dropped", "feature-gaps"}
 
 
 @pytest.mark.parametrize("cut", [None, "best", "median", "mean", "soft"])

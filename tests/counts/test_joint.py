@@ -12,11 +12,9 @@ import pytest
 from hypothesis import given
 
 from clfeval.counts import evaluated_rows as kept
-from clfeval.counts.count import count_predictions
 from clfeval.counts.evaluated_rows import JointCounts
 from clfeval.counts.patterns import PatternCounts
-from clfeval.tables.input import InputOptions
-from clfeval.tables.prediction_files import open_predictions
+from tests.counts.counting import open_counts
 from tests.engines import ENGINES
 from tests.reference import ScoredRow
 from tests.strategies import frame_of, scored_tables
@@ -26,13 +24,12 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 CANCER = FIXTURES / "breast-cancer"
 
 
-def counted(table: Any, **said: Any) -> tuple[JointCounts, PatternCounts]:
-    with open_predictions(table, InputOptions(**said)) as predictions:
-        found = count_predictions(predictions)
-        return found.joint(scores=True), found.patterns
+def joint_and_patterns(table: Any, **options: Any) -> tuple[JointCounts, PatternCounts]:
+    with open_counts(table, **options) as predictions:
+        return predictions.joint(scores=True), predictions.patterns
 
 
-def listed(counts: JointCounts) -> dict[tuple[Any, ...], float]:
+def joint_rows(counts: JointCounts) -> dict[tuple[Any, ...], float]:
     """Return (truth, votes, scores) -> n; a dictionary, so that two equal rows would be missed."""
     scores = counts.scores if counts.scores is not None else np.zeros((len(counts.n), 0))
     rows = [
@@ -63,39 +60,39 @@ def assert_same(found: JointCounts, other: JointCounts) -> None:
 @examples(40)
 @given(scored_tables(models=(1, 3), rows=(1, 14)))
 def test_a_plain_count_of_rows(rows: list[ScoredRow]) -> None:
-    found, patterns = counted(frame_of(rows), weight="n", kind="score")
+    found, patterns = joint_and_patterns(frame_of(rows), weight="n", kind="score")
     expected = Counter[tuple[Any, ...]]()
     for row in rows:
         votes = tuple(score >= 0.5 for score in row.scores)
         expected[row.truth == 1, votes, row.scores] += row.n
-    assert listed(found) == expected
-    assert list(listed(found)) == sorted(expected)  # truth, votes, scores: m0, m1, m2
+    assert joint_rows(found) == expected
+    assert list(joint_rows(found)) == sorted(expected)  # truth, votes, scores: m0, m1, m2
     assert_votes_are(found, patterns)
 
 
 def test_labels_alone_take_no_second_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept.EvaluatedRows, "frames", None)
-    found, patterns = counted([CANCER / "labels.csv"], positive="malignant")
+    found, patterns = joint_and_patterns([CANCER / "labels.csv"], positive="malignant")
     assert found.scores is None
     assert_votes_are(found, patterns)
 
 
 def test_the_layouts_of_one_table() -> None:
     """Wide, Parquet, two class columns per model: 285 rows, and the scores are the file's."""
-    wide, patterns = counted([CANCER / "scores.csv"], positive="malignant")
+    wide, patterns = joint_and_patterns([CANCER / "scores.csv"], positive="malignant")
     assert_votes_are(wide, patterns)
     frame = pl.read_csv(CANCER / "scores.csv")
     rows = Counter(
         (r[1] == "malignant", tuple(s >= 0.5 for s in r[2:]), r[2:]) for r in frame.rows()
     )
-    assert listed(wide) == rows
+    assert joint_rows(wide) == rows
     for name in ("scores.parquet", "probabilities.csv", "probabilities.parquet"):
-        other, patterns = counted([CANCER / name], positive="malignant")
+        other, patterns = joint_and_patterns([CANCER / name], positive="malignant")
         assert_same(other, wide)
         assert_votes_are(other, patterns)
     names = frame.columns[2:]
     long = frame.unpivot(on=names, index=["id", "truth"], variable_name="model", value_name="score")
-    other, patterns = counted(long, positive="malignant", model=tuple(names))
+    other, patterns = joint_and_patterns(long, positive="malignant", model=tuple(names))
     assert_same(other, wide)
     assert_votes_are(other, patterns)
 
@@ -111,7 +108,7 @@ def test_more_than_two_classes(
     """The largest probability votes unless there is a threshold; the score is the positive's."""
     path = FIXTURES / table / "probabilities.csv"
     thresholds = {} if threshold is None else {None: threshold}
-    found, patterns = counted([path], positive=positive, threshold=thresholds)
+    found, patterns = joint_and_patterns([path], positive=positive, threshold=thresholds)
     assert_votes_are(found, patterns)
     assert found.scores is not None
     frame = pl.read_csv(path, infer_schema_length=None)
@@ -134,7 +131,7 @@ MIXED = pl.DataFrame(
 @pytest.mark.parametrize("engine", ENGINES)
 def test_scores_beside_labels_on_every_engine(engine: str) -> None:
     table = ENGINES[engine](MIXED)
-    found, patterns = counted(table, positive="y", weight="w", missing="drop")
+    found, patterns = joint_and_patterns(table, positive="y", weight="w", missing="drop")
     assert_votes_are(found, patterns)
     assert found.scores is not None
     assert np.isnan(found.scores[:, 1]).all()
@@ -162,17 +159,19 @@ def scored(m: int = 60) -> pl.DataFrame:
 
 def test_the_order_of_rows_files_and_repetition_change_nothing(tmp_path: Path) -> None:
     frame = scored()
-    found, _ = counted(frame, kind="score")
+    found, _ = joint_and_patterns(frame, kind="score")
     assert len(found.n) < len(frame)
-    assert_same(counted(frame.sample(fraction=1, shuffle=True, seed=1), kind="score")[0], found)
+    assert_same(
+        joint_and_patterns(frame.sample(fraction=1, shuffle=True, seed=1), kind="score")[0], found
+    )
     weighted = frame.group_by(frame.columns).agg(n=pl.len())
-    assert_same(counted(weighted, kind="score", weight="n")[0], found)
+    assert_same(joint_and_patterns(weighted, kind="score", weight="n")[0], found)
     frame.write_csv(tmp_path / "whole.csv")
     frame.write_parquet(tmp_path / "whole.parquet")
     frame[40:].write_csv(tmp_path / "0.csv")
     frame[:40].write_csv(tmp_path / "1.csv")
     for names in (["whole.csv"], ["whole.parquet"], ["0.csv", "1.csv"]):
-        assert_same(counted([tmp_path / name for name in names], kind="score")[0], found)
+        assert_same(joint_and_patterns([tmp_path / name for name in names], kind="score")[0], found)
 
 
 def test_whatever_is_counted_is_in_the_digest() -> None:
@@ -185,9 +184,11 @@ def test_whatever_is_counted_is_in_the_digest() -> None:
         frame.with_columns(n=2),
         frame.with_columns(n=0.5),
     ]
-    digests = [counted(f, kind="score", weight="n")[0].digest() for f in variants]
-    digests.append(counted(frame, kind="score", weight="n", threshold={None: 0.6})[0].digest())
-    whole = counted(frame, kind="score", weight="n")[1]
+    digests = [joint_and_patterns(f, kind="score", weight="n")[0].digest() for f in variants]
+    digests.append(
+        joint_and_patterns(frame, kind="score", weight="n", threshold={None: 0.6})[0].digest()
+    )
+    whole = joint_and_patterns(frame, kind="score", weight="n")[1]
     labels = JointCounts.from_rows(whole.models, whole.truth, whole.votes, None, whole.n)
     digests.append(labels.digest())
     assert len(set(digests)) == len(digests)
@@ -195,7 +196,7 @@ def test_whatever_is_counted_is_in_the_digest() -> None:
 
 def test_zero_and_minus_zero_are_one_score() -> None:
     frame = pl.DataFrame({"truth": [1, 1, 1], "a": [0.0, -0.0, 0.5], "b": [0.75, 0.75, 0.25]})
-    found, _ = counted(frame, kind="score")
+    found, _ = joint_and_patterns(frame, kind="score")
     assert found.n.tolist() == [2, 1]
     assert found.scores is not None
     assert not np.signbit(found.scores).any()

@@ -12,6 +12,7 @@ import pytest
 import clfeval
 from clfeval.errors import DataError, UsageError
 from tests.counts.test_counts_file import table_of
+from tests.results import row_of, value_of
 
 
 def rounded(value: Any) -> Any:
@@ -44,17 +45,16 @@ def test_comparisons_of_counts_are_those_of_rows(scores: str, tmp_path: Path) ->
 
 def test_a_gate_within_the_bound_is_not_judged(tmp_path: Path) -> None:
     table = table_of(np.random.default_rng(7), 400).select("truth", "many")
-    rows = clfeval.report(table, positive="yes", scores="buckets:4").tables["measures"]
-    row = next(one for one in rows if one["measure"] == "roc_auc")
-    value, bound = row["value"].value, row["bound"]
     result = clfeval.report(table, positive="yes", scores="buckets:4")
+    row = row_of(result, "measures", measure="roc_auc")
+    value, bound = value_of(row["value"]), row["bound"]
     assert result.check(fail_under={"roc_auc": value - 1.5 * bound}).passed
     near = {"roc_auc": value - 0.5 * bound}
     with pytest.raises(DataError, match="known within"):
         result.check(fail_under=near)
     exact = clfeval.report(table, positive="yes").check(fail_under=near)
-    area = next(one for one in exact.tables["measures"] if one["measure"] == "roc_auc")["value"]
-    assert exact.gates[0].passed == (area.value >= near["roc_auc"])
+    area = value_of(row_of(exact, "measures", measure="roc_auc")["value"])
+    assert exact.gates[0].passed == (area >= near["roc_auc"])
 
 
 @pytest.mark.parametrize("text", ["bucket", "buckets:3", "buckets:x", "exact:2", "buckets:21"])

@@ -36,7 +36,7 @@ FLAGS = [*(TIMES.format(i) for i in (0, 1)), *(DIFFERS.format(i) for i in (0, 1)
 COLUMNS = ["p0", "p1", *FLAGS, "truth", "site"]
 
 
-def spread(native: Any, models: list[str]) -> tuple[dict[str, tuple[Any, ...]], list[str]]:
+def widened_rows(native: Any, models: list[str]) -> tuple[dict[str, tuple[Any, ...]], list[str]]:
     said = tuple(ModelColumns(name, "label", (f"p{i}",)) for i, name in enumerate(models))
     columns = Columns("truth", "id", said, naming="model", answer="said", facets=(("site",),))
     table = collect(widen(nw.from_native(native).lazy(), columns))
@@ -48,14 +48,14 @@ def spread(native: Any, models: list[str]) -> tuple[dict[str, tuple[Any, ...]], 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_observation_becomes_one_row(engine: str) -> None:
-    rows, flags = spread(ENGINES[engine](LONG), ["a", "b"])
+    rows, flags = widened_rows(ENGINES[engine](LONG), ["a", "b"])
     assert flags == [*FLAGS, NAMELESS]
     assert rows == WIDE
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_models_left_out_do_not_count(engine: str) -> None:
-    rows, flags = spread(ENGINES[engine](LONG), ["b"])
+    rows, flags = widened_rows(ENGINES[engine](LONG), ["b"])
     assert flags == [FLAGS[0], *FLAGS[2:], NAMELESS]
     assert {key: row[:2] for key, row in rows.items()} == {
         key: (row[1], row[3])

@@ -19,6 +19,8 @@ from clfeval.document.cells import Estimate
 from clfeval.errors import DataError, UsageError
 from clfeval.tables.layouts.counts_file import METADATA
 from tests.counts.test_counts_file import table_of
+from tests.results import row_of, rows_by, value_of
+from tests.samples import informed_scores, logistic
 from tests.thoroughness import examples
 
 LEAST = 5
@@ -98,8 +100,8 @@ def test_labels_are_told_where_both_sides_have_enough_rows(tmp_path: Path) -> No
     }
     result = clfeval.report(place, measure="mutual_information")
     cells = {
-        (row["model"], row["truth"], row["predicted"]): row["rows"]
-        for row in result.tables["confusion"]
+        key: row["rows"]
+        for key, row in rows_by(result, "confusion", "model", "truth", "predicted").items()
     }
     assert cells == {
         ("a", "yes", "yes"): 7,
@@ -107,19 +109,15 @@ def test_labels_are_told_where_both_sides_have_enough_rows(tmp_path: Path) -> No
         ("a", "no", "yes"): 8,
         ("a", "no", "no"): 20,
     }
-    of = {(row["model"], row["measure"]): row["value"] for row in result.tables["measures"]}
-    assert of["a", "sensitivity"].value == pytest.approx(7 / 12)
-    assert [of[name, "sensitivity"] for name in ("b", "rule")] == [
-        Estimate(0.5, 0, 1)
-    ] * 2  # 0 to 12 of 12
-    assert [of[name, "mutual_information"].reason for name in ("b", "rule")] == [
-        "hidden_counts"
-    ] * 2
+    rows = rows_by(result, "measures", "model", "measure")
+    assert value_of(rows["a", "sensitivity"]["value"]) == pytest.approx(7 / 12)
+    for name in ("b", "rule"):
+        assert rows[name, "sensitivity"]["value"] == Estimate(0.5, 0, 1)  # 0 to 12 of 12
+        assert rows[name, "mutual_information"]["value"].reason == "hidden_counts"
     # 7 x 20 pairs of positives above and negatives below; the others lie in one run or reversed
     low, high = 7 * 20 / 336, (12 * 28 - 5 * 8) / 336
-    assert of["a", "roc_auc"].value == pytest.approx((low + high) / 2)
-    row = next(one for one in result.tables["measures"] if one["measure"] == "roc_auc")
-    assert row["bound"] == pytest.approx((high - low) / 2)
+    assert value_of(rows["a", "roc_auc"]["value"]) == pytest.approx((low + high) / 2)
+    assert rows["a", "roc_auc"]["bound"] == pytest.approx((high - low) / 2)
 
 
 @pytest.mark.parametrize(("rows", "most"), [(500, 0.15), (2000, 0.035), (20000, 0.0025)])
@@ -129,24 +127,21 @@ def test_values_lie_within_their_bounds(rows: int, most: float, tmp_path: Path) 
     parts, paths = [], []
     for k in range(3):
         z = dice.normal(size=rows)
-        truth = np.where(dice.random(rows) < 1 / (1 + np.exp(2.9 - 1.4 * z)), "yes", "no")
+        truth = np.where(dice.random(rows) < logistic(1.4 * z - 2.9), "yes", "no")
         chances = {
-            name: 1 / (1 + np.exp(2.9 - 1.4 * (z + dice.normal(size=rows) * spread)))
+            name: logistic(1.4 * (z + dice.normal(size=rows) * spread) - 2.9)
             for name, spread in (("a", 0.5), ("b", 1))
         }
         parts.append(pl.DataFrame({"truth": truth, **chances, "file": f"{k}"}))
         hidden_counts(parts[-1].drop("file"), tmp_path / f"{k}.counts.parquet")
         paths.append(str(tmp_path / f"{k}.counts.parquet"))
     result = clfeval.report(pl.concat(parts), positive="yes", by="file", measure=every)
-    exact = {
-        (row["slice"], row["model"], row["measure"]): row["value"].value
-        for row in result.tables["measures"]
-    }
+    exact = rows_by(result, "measures", "slice", "model", "measure")
     known = 0
     found = clfeval.report(paths, by="file", measure=every)
     for row in found.tables["measures"]:
         if row["value"].value is not None:
-            value = exact[row["slice"], row["model"], row["measure"]]
+            value = exact[row["slice"], row["model"], row["measure"]]["value"].value
             assert abs(row["value"].value - value) <= (row["bound"] or 0) + 1e-12, row
             known += 1
         if row["measure"] == "roc_auc" and row["slice"] is not None:
@@ -267,7 +262,7 @@ def test_a_model_of_the_same_order_has_only_edges_that_tell_nothing_more(tmp_pat
     """Labels of a score at another threshold, and a recalibration, and one that is unlike."""
     dice = np.random.default_rng(7)
     truth = dice.random(400) < 0.4
-    score = np.clip(0.3 * truth + dice.random(400) * 0.7, 0, 1)
+    score = informed_scores(dice, truth, 0.3)
     table = pl.DataFrame(
         {
             "truth": np.where(truth, "yes", "no"),
@@ -296,11 +291,7 @@ def test_a_limit_of_an_interval_is_judged_on_its_safe_side(tmp_path: Path) -> No
         table_of(np.random.default_rng(5), 500).drop("site"), tmp_path / "x.counts.parquet"
     )
     result = clfeval.report(tmp_path / "x.counts.parquet")
-    row = next(
-        row
-        for row in result.tables["measures"]
-        if (row["model"], row["measure"]) == ("many", "roc_auc")
-    )
+    row = row_of(result, "measures", model="many", measure="roc_auc")
     low, most = row["value"].low, row["value"].value + row["bound"]
     assert result.check(fail_under={"many:roc_auc.low": low - 1e-6}).passed
     assert not result.check(fail_under={"many:roc_auc.low": most + 1e-6}).passed
@@ -315,14 +306,14 @@ def test_a_model_is_not_first_whose_rank_is_unknown(tmp_path: Path) -> None:
     table = pl.DataFrame(
         {
             "truth": np.where(truth, "yes", "no"),
-            **{name: np.clip(0.3 * truth + dice.random(200) * 0.7, 0, 1) for name in ("a", "b")},
+            **{name: informed_scores(dice, truth, 0.3) for name in ("a", "b")},
             "c": dice.random(200),
         }
     )
     hidden_counts(table, place := tmp_path / "x.counts.parquet")
     result = clfeval.report(place)
-    rows = {row["model"]: row for row in result.tables["measures"] if row["measure"] == "roc_auc"}
-    areas = {name: (row["value"].value, row["bound"]) for name, row in rows.items()}
+    rows = rows_by(result, "measures", "model", measure="roc_auc")
+    areas = {name: (value_of(row["value"]), row["bound"]) for name, row in rows.items()}
     assert abs(areas["a"][0] - areas["b"][0]) < areas["a"][1] + areas["b"][1]
     assert max(areas["a"][0], areas["b"][0]) - areas["c"][0] > areas["a"][1] + areas["c"][1]
     assert " may have the highest ROC AUC; " in result.answer[0].text
@@ -336,17 +327,8 @@ def test_a_change_is_as_uncertain_as_the_bounds_of_both_values(tmp_path: Path) -
         clfeval.report(path).save(tmp_path / f"{k}.json")
         results.append(clfeval.report(path))
     found = results[1].check(baseline=tmp_path / "0.json")
-    bounds = sum(
-        row["bound"]
-        for one in results
-        for row in one.tables["measures"]
-        if (row["model"], row["measure"]) == ("many", "roc_auc")
-    )
-    row = next(
-        row
-        for row in found.tables["comparisons"]
-        if (row["model"], row["measure"]) == ("many", "roc_auc")
-    )
-    change = row["difference"]
+    area = {"model": "many", "measure": "roc_auc"}
+    bounds = sum(row_of(result, "measures", **area)["bound"] for result in results)
+    change = row_of(found, "comparisons", **area)["difference"]
     assert change.high - change.value > bounds
     assert change.value - change.low > bounds

@@ -44,7 +44,7 @@ def as_counter(counts: PatternCounts) -> Counter[tuple[int, ...]]:
     )
 
 
-def same(a: PatternCounts, b: PatternCounts) -> bool:
+def are_equal(a: PatternCounts, b: PatternCounts) -> bool:
     """Tell whether two are equal arrays, order included."""
     return (
         a.models == b.models
@@ -55,8 +55,8 @@ def same(a: PatternCounts, b: PatternCounts) -> bool:
     )
 
 
-def read(table: object, said: InputOptions) -> PatternCounts:
-    with open_predictions(table, said) as predictions:
+def patterns_of(table: object, options: InputOptions) -> PatternCounts:
+    with open_predictions(table, options) as predictions:
         return count_predictions(predictions).patterns
 
 
@@ -117,14 +117,14 @@ def test_patterns_of_no_weight_are_dropped() -> None:
     assert as_counter(counts) == {(0, 1): 2}
     none = PatternCounts.from_votes(["a"], truth, votes, np.zeros(2, np.int64))
     assert (none.rows, none.votes.shape) == (0, (0, 1))
-    assert same(none + counts, counts)
+    assert are_equal(none + counts, counts)
 
 
 def test_fractional_weights_are_whole_numbers_of_units() -> None:
     truth, votes = np.array([True, True]), np.array([[True], [True]])
     counts = PatternCounts.from_votes(["a"], truth, votes, np.array([50, 25]), 100)
     assert (counts.rows, counts.n.tolist()) == (0.75, [50 + 25])
-    assert same(
+    assert are_equal(
         counts + counts, PatternCounts.from_votes(["a"], truth, votes, np.array([100, 50]), 100)
     )
     with pytest.raises(ValueError, match=r"100\b.*\b1\b"):
@@ -157,15 +157,15 @@ def test_csv_parquet_and_frame_give_one_digest_whatever_the_row_order(
     # the order of class probabilities decides ties for the largest, so it stays
     columns = frame.columns if name == "probabilities" else frame.columns[::-1]
     frame.reverse().select(columns).write_csv(upside_down)
-    found = [read([path], said).digest() for path in (*paths, upside_down)]
-    found.append(read(frame.sample(fraction=1.0, shuffle=True, seed=5), said).digest())
+    found = [patterns_of([path], said).digest() for path in (*paths, upside_down)]
+    found.append(patterns_of(frame.sample(fraction=1.0, shuffle=True, seed=5), said).digest())
     assert len(set(found)) == 1
 
 
 def test_wide_long_and_weighted_forms_of_the_example_give_one_digest(paper: Path) -> None:
     files = ["wide.csv", "long.csv", "long-readme.csv", "scores.csv", "long.parquet"]
-    digests = {read([paper / name], InputOptions()).digest() for name in files}
-    digests.add(read([paper / "weighted.csv"], InputOptions(weight="n")).digest())
+    digests = {patterns_of([paper / name], InputOptions()).digest() for name in files}
+    digests.add(patterns_of([paper / "weighted.csv"], InputOptions(weight="n")).digest())
     assert len(digests) == 1
 
 

@@ -33,11 +33,11 @@ def engine(request: pytest.FixtureRequest) -> Native:
     return ENGINES[request.param]
 
 
-def labels(*names: str) -> tuple[ModelColumns, ...]:
+def label_columns(*names: str) -> tuple[ModelColumns, ...]:
     return tuple(ModelColumns(name, "label", (name,)) for name in names)
 
 
-def scores(*names: str) -> tuple[ModelColumns, ...]:
+def score_columns(*names: str) -> tuple[ModelColumns, ...]:
     return tuple(ModelColumns(name, "score", (name,)) for name in names)
 
 
@@ -79,7 +79,7 @@ def test_labels_as_text_with_missing_ones(engine: Native) -> None:
             "b": ["0", "0", "0", "1", "1", None, "1"],
         }
     )
-    what = plan(labels("a", "b"))
+    what = plan(label_columns("a", "b"))
     raw = count(engine(frame), what)
     assert raw.rows.sum() == 7
     assert sum(n for truth, n in zip(raw.truth, raw.rows, strict=True) if pd.isna(truth)) == 1
@@ -89,7 +89,7 @@ def test_labels_as_text_with_missing_ones(engine: Native) -> None:
 def test_labels_are_not_numbers(engine: Native) -> None:
     """`01` is not `1`, `NA` is a label."""
     frame = pl.DataFrame({"truth": ["1", "01", "NA", "1"], "a": ["1", "1", "1", "01"]})
-    what = plan(labels("a"))
+    what = plan(label_columns("a"))
     raw = count(engine(frame), what)
     judged = check_patterns(raw, what)
     assert set(judged.classes) == {"1", "01", "NA"}
@@ -106,7 +106,7 @@ def test_scores_at_the_threshold_and_missing_ones(engine: Native) -> None:
             "b": [0.1, 0.6, 0.5, 0.8, 0.2, 1.5],
         }
     )
-    what = plan(scores("a", "b"))
+    what = plan(score_columns("a", "b"))
     raw = count(engine(frame), what)
     rows = [Row(1, (1, 0)), Row(1, (0, 1)), Row(0, (1, 1)), Row(1, (1, 1))]
     check(patterns(raw, what), rows, ["a", "b"])
@@ -119,7 +119,7 @@ def test_scores_at_the_threshold_and_missing_ones(engine: Native) -> None:
 def test_each_model_has_its_own_threshold(engine: Native, cut: float) -> None:
     values = [-1.5, -1.0, -0.5, 0.0, 0.25, 2.0, 2.5]
     frame = pl.DataFrame({"truth": ["1"] * 7, "a": values, "b": values})
-    what = plan(scores("a", "b"), cuts={"a": cut, "b": 0.0})
+    what = plan(score_columns("a", "b"), cuts={"a": cut, "b": 0.0})
     rows = [Row(1, (int(v >= cut), int(v >= 0.0))) for v in values]
     check(patterns(count(engine(frame), what), what), rows, ["a", "b"])
 
@@ -127,7 +127,7 @@ def test_each_model_has_its_own_threshold(engine: Native, cut: float) -> None:
 def test_fractional_and_unusable_weights(engine: Native) -> None:
     weights = [0.5, 0.25, None, NAN, -1.0, float("inf"), 2.0]
     frame = pl.DataFrame({"truth": ["1"] * 7, "a": ["1"] * 6 + ["0"], "n": weights})
-    what = plan(labels("a"), weight="n")
+    what = plan(label_columns("a"), weight="n")
     raw = count(engine(frame), what)
     assert raw.bad_weights == 4  # null, NaN, negative, infinite
     counts = patterns(raw, what)

@@ -6,14 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clfeval.counts.count import count_predictions
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import read_scored_rows
-from clfeval.tables.input import InputOptions
-from clfeval.tables.prediction_files import open_predictions
+from tests.counts.counting import count_table
 
 
-def table(rows: int = 300, seed: int = 0) -> pl.DataFrame:
+def labels_and_scores(rows: int = 300, seed: int = 0) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
     truth = (rng.random(rows) < 0.4).astype(int)
     return pl.DataFrame(
@@ -29,10 +27,8 @@ def table(rows: int = 300, seed: int = 0) -> pl.DataFrame:
     )
 
 
-def counted(frame: pl.DataFrame, **roles: object) -> PredictionCounts:
-    said = InputOptions(model=("a", "said", "b"), **roles)  # type: ignore[arg-type]
-    with open_predictions(frame, said) as opened:
-        return count_predictions(opened)
+def counts_of(frame: pl.DataFrame, **roles: object) -> PredictionCounts:
+    return count_table(frame, model=("a", "said", "b"), **roles)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +42,7 @@ def counted(frame: pl.DataFrame, **roles: object) -> PredictionCounts:
     ],
 )
 def test_counts_are_those_of_one_model_at_a_time(roles: dict[str, object]) -> None:
-    found = counted(table(), **roles)
+    found = counts_of(labels_and_scores(), **roles)
     every = read_scored_rows(found)
     assert every.models == (0, 2)
     for j, i in enumerate(every.models):
@@ -62,6 +58,8 @@ def test_counts_are_those_of_one_model_at_a_time(roles: dict[str, object]) -> No
 
 
 def test_rows_that_lack_a_value_are_left_out() -> None:
-    frame = table(50).with_columns(b=pl.when(pl.int_range(50) < 5).then(None).otherwise("b"))
-    found = counted(frame, missing="drop")
+    frame = labels_and_scores(50).with_columns(
+        b=pl.when(pl.int_range(50) < 5).then(None).otherwise("b")
+    )
+    found = counts_of(frame, missing="drop")
     assert len(read_scored_rows(found).truth) == 45

@@ -17,6 +17,8 @@ from clfeval.errors import DataError
 from clfeval.methods.measurement.score_measures import estimate_score_measure
 from clfeval.methods.options import IntervalSettings
 from tests.counts.test_buckets import MEASURES, adversarial_table, in_buckets
+from tests.results import rows_by
+from tests.samples import logistic
 from tests.thoroughness import full, thinned
 
 LIMITS = IntervalSettings(0.95, "exact", "random", 200, 0)
@@ -117,12 +119,12 @@ def test_no_limit_of_a_report_is_nearer_than_that_of_the_rows(seed: int, tmp_pat
     dice = np.random.default_rng([10, seed])
     rows = int(dice.choice([120, 300, 900]))
     signal = dice.normal(size=rows)
-    chance = 1 / (1 + np.exp(dice.choice([0.0, 1.5]) - 1.5 * signal))
+    chance = logistic(1.5 * signal - dice.choice([0.0, 1.5]))
     table = pl.DataFrame(
         {
             "truth": np.where(dice.random(rows) < chance, "yes", "no"),
             "site": dice.choice(["a", "b", "c"], rows, p=[0.6, 0.3, 0.1]),
-            "rf": np.round(1 / (1 + np.exp(1 - 1.5 * (signal + dice.normal(size=rows)))), 3),
+            "rf": logistic(1.5 * (signal + dice.normal(size=rows)) - 1, 3),
             "second": dice.random(rows),
             "rule": np.where(signal + dice.normal(size=rows) > 0.5, "yes", "no"),
         }
@@ -133,11 +135,12 @@ def test_no_limit_of_a_report_is_nearer_than_that_of_the_rows(seed: int, tmp_pat
     hidden.save(place := tmp_path / "hidden.counts.parquet")
     sites = {str(site) for site in hidden.extras["table"]["b0"]} if by else set()
     kept = table.filter(pl.col("site").is_in(sites)) if by else table
-    exact = clfeval.report(kept, positive="yes", measure="all", **by).tables["measures"]
-    limits = {(row["slice"], row["model"], row["measure"]): row["value"] for row in exact}
+    exact = clfeval.report(kept, positive="yes", measure="all", **by)
+    exact_rows = rows_by(exact, "measures", "slice", "model", "measure")
     compared: set[str] = set()
     for row in clfeval.report(place, measure="all").tables["measures"]:
-        known, rows_value = row["value"], limits[row["slice"], row["model"], row["measure"]]
+        known = row["value"]
+        rows_value = exact_rows[row["slice"], row["model"], row["measure"]]["value"]
         if None in (known.low, known.high, rows_value.low, rows_value.high):
             continue
         rounding = 1e-9 * max(1.0, abs(rows_value.low), abs(rows_value.high))

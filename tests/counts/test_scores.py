@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.counts import count as counting
 from clfeval.counts.scores import (
     ScoreTable,
     merge_group_scores,
@@ -21,11 +20,11 @@ from clfeval.counts.scores import (
     read_scores,
     top_thresholds,
 )
-from clfeval.tables.input import InputOptions
-from clfeval.tables.prediction_files import open_predictions
 from tests import reference as ref
+from tests.counts.counting import open_counts
 from tests.engines import ENGINES
 from tests.reference import ScoredRow
+from tests.results import four_cells, warning_codes
 from tests.strategies import frame_of, names, scored_tables
 from tests.texts import check_text, problem_places
 from tests.thoroughness import examples
@@ -116,11 +115,11 @@ def test_top_rows_as_votes_of_the_whole_command(
     voted = ref.voted_top(rows, count)
     tied = False
     for j, row in enumerate(result.tables["models"]):
-        assert (row["tp"], row["fp"], row["fn"], row["tn"]) == ref.confusion(voted, j)
+        assert four_cells(row) == ref.confusion(voted, j)
         found = row["exclusive_tp"] if target == "positive" else row["exclusive_tn"]
         assert found == ref.etp(voted, [j], target)
         tied = tied or row["tp"] + row["fp"] > count
-    assert ("ties-at-cut" in [warning.code for warning in result.warnings]) == tied
+    assert ("ties-at-cut" in warning_codes(result)) == tied
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -134,11 +133,10 @@ def test_reading_leaves_out_rows_that_lack_a_value(engine: str) -> None:
             "n": [1, 2, 3, 4, 5, 6],
         }
     )
-    said = InputOptions(weight="n", by=("site",), missing="drop", positive="1")
-    with open_predictions(ENGINES[engine](frame), said) as predictions:
-        counted = counting.count_predictions(predictions)
+    options = {"weight": "n", "by": ("site",), "missing": "drop", "positive": "1"}
+    with open_counts(ENGINES[engine](frame), **options) as counts:
         found = {
-            kind: read_scores(counted.evaluated, kind) for kind in ("positive", "negative", "all")
+            kind: read_scores(counts.evaluated, kind) for kind in ("positive", "negative", "all")
         }
     rows = {
         kind: sorted(zip(*map(np.ndarray.tolist, (*table.scores, table.n)), strict=True))
@@ -160,8 +158,8 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     for number, part in enumerate([{"a": [0.9, 0.2]}, {"a": [0.4]}]):
         paths.append(tmp_path / f"{number}.csv")
         pl.DataFrame({"truth": [1, 0][: len(part["a"])], **part}).write_csv(paths[-1])
-    with open_predictions(paths, InputOptions(kind="score")) as predictions:
-        table, masks = read_scores(counting.count_predictions(predictions).evaluated, "all")
+    with open_counts(paths, kind="score") as counts:
+        table, masks = read_scores(counts.evaluated, "all")
     assert (table.scores[0].tolist(), table.n.tolist(), masks) == ([0.9, 0.2, 0.4], [1, 1, 1], {})
 
 

@@ -17,6 +17,7 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.tables.frames import float32_threshold, with_shortest_decimals
 from tests.engines import ENGINES
+from tests.results import four_cells
 from tests.thoroughness import examples
 
 # the table of plain pandas holds 64 bits
@@ -27,11 +28,11 @@ SEVEN = pl.DataFrame(
 )
 
 
-def told(result: Result) -> dict[str, Any]:
+def statistics_of(result: Result) -> dict[str, Any]:
     """Return a result without its inputs, and with the statistics of its signature only."""
-    found: dict[str, Any] = json.loads(result.to_json())
-    found["signature"] = found["signature"].partition("stats:")[2]
-    return {key: value for key, value in found.items() if key != "inputs"}
+    document: dict[str, Any] = json.loads(result.to_json())
+    document["signature"] = document["signature"].partition("stats:")[2]
+    return {key: value for key, value in document.items() if key != "inputs"}
 
 
 @pytest.mark.parametrize("engine", SINGLE)
@@ -39,8 +40,8 @@ def test_a_threshold_takes_scores_of_its_own_decimal(engine: str) -> None:
     """The nearest number of 32 bits to 0.7 is 0.699999988."""
     result = clfeval.mars(ENGINES[engine](SEVEN), threshold=0.7, kind="score")
     a, b = result.tables["models"]
-    assert (a["tp"], a["fp"], a["fn"], a["tn"]) == (2, 0, 1, 2)
-    assert (b["tp"], b["fp"], b["fn"], b["tn"]) == (2, 1, 1, 1)
+    assert four_cells(a) == (2, 0, 1, 2)
+    assert four_cells(b) == (2, 1, 1, 1)
 
 
 @pytest.mark.parametrize("engine", SINGLE)
@@ -69,7 +70,7 @@ def test_typed_files_say_what_their_csv_says(tmp_path: Path, form: str) -> None:
         lambda path: clfeval.tune_jpt(path, threshold=0.35, interval="none"),
         lambda path: clfeval.mlcps(path, source="predictions", metric=metrics, resamples=100),
     ):
-        assert told(said(typed)) == told(said(text))
+        assert statistics_of(said(typed)) == statistics_of(said(text))
 
 
 @examples(400)

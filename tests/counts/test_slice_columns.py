@@ -13,24 +13,26 @@ from clfeval.api.result import Result
 from clfeval.counts.evaluated_rows import facet_of, slice_rows
 from clfeval.errors import ClfevalError
 from clfeval.tables.input import InputOptions, parse_facets
+from tests.results import rows_by
+from tests.samples import informed_scores
 
 
-def frame(rows: int = 240, seed: int = 0) -> pl.DataFrame:
+def scores_by_site(rows: int = 240, seed: int = 0) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, 2, rows)
     return pl.DataFrame(
         {
             "truth": truth,
-            "m1": np.round(np.clip(0.3 * truth + 0.7 * rng.random(rows), 0, 1), 2),
-            "m2": np.round(np.clip(0.2 * truth + 0.8 * rng.random(rows), 0, 1), 2),
+            "m1": informed_scores(rng, truth, 0.3, 2),
+            "m2": informed_scores(rng, truth, 0.2, 2),
             "site": rng.choice(["x", "y", "01", "1", "no", ""], rows),
             "sex": rng.choice(["f", "m"], rows),
         }
     )
 
 
-def commands(**options: Any) -> dict[str, Result]:
-    options["model"], table = ["m1", "m2"], frame()
+def results_by_command(**options: Any) -> dict[str, Result]:
+    options["model"], table = ["m1", "m2"], scores_by_site()
     labels = table.with_columns((pl.col("m1", "m2") >= 0.5).cast(pl.Int8))
     return {
         "report": clfeval.report(table, **options),
@@ -45,9 +47,13 @@ def labels_of(result: Result) -> list[str]:
     return [str(label) for label in found if label is not None]
 
 
+def hits_by_slice(result: Result) -> dict[str | None, int]:
+    return {label: row["tp"] for label, row in rows_by(result, "models", "slice").items()}
+
+
 def test_two_columns_are_apart_in_every_command() -> None:
-    both = commands(by=["site", "sex"])
-    one, other = (commands(by=[name]) for name in ("site", "sex"))
+    both = results_by_command(by=["site", "sex"])
+    one, other = (results_by_command(by=[name]) for name in ("site", "sex"))
     for name, result in both.items():
         tables = [each[name].tables for each in (one, other)]
         found, *parts = (
@@ -63,7 +69,7 @@ def test_two_columns_are_apart_in_every_command() -> None:
 
 
 def test_crossed_columns_are_those_of_a_column_of_both() -> None:
-    table, options = frame(900).filter(pl.col("site") != ""), {"model": ["m1", "m2"]}
+    table, options = scores_by_site(900).filter(pl.col("site") != ""), {"model": ["m1", "m2"]}
     both = table.with_columns(site=pl.format("{}, sex={}", "site", "sex"))
     crossed = clfeval.report(table, by=["site*sex"], **options)
     named = clfeval.report(both, by=["site"], **options)
@@ -73,19 +79,19 @@ def test_crossed_columns_are_those_of_a_column_of_both() -> None:
 
 
 def test_a_column_called_like_a_crossing_is_that_column() -> None:
-    table = frame().rename({"sex": "site*sex"})
+    table = scores_by_site().rename({"sex": "site*sex"})
     found = clfeval.report(table, by=["site*sex"], model=["m1"])
     assert labels_of(found) == ["site*sex=f", "site*sex=m"]
 
 
 def test_a_crossing_names_the_column_it_lacks() -> None:
     with pytest.raises(ClfevalError) as caught:
-        clfeval.report(frame(), by=["site*sx"])
+        clfeval.report(scores_by_site(), by=["site*sx"])
     assert "'sx'" in str(caught.value)
 
 
 def test_one_name_for_two_slices_is_refused() -> None:
-    odd = frame().select(
+    odd = scores_by_site().select(
         "truth",
         "m1",
         b=pl.lit("2"),
@@ -110,10 +116,9 @@ def test_counts_of_slices_are_apart_too() -> None:
         }
     )
     found = clfeval.report(counts, by=["site", "sex"])
-    hits = {row["slice"]: row["tp"] for row in found.tables["models"]}
-    assert hits == {None: 42, "site=x": 15, "site=y": 27, "sex=f": 30, "sex=m": 12}
+    assert hits_by_slice(found) == {None: 42, "site=x": 15, "site=y": 27, "sex=f": 30, "sex=m": 12}
     crossed = clfeval.report(counts, by=["sex*site"])
-    assert {row["slice"]: row["tp"] for row in crossed.tables["models"]} == {
+    assert hits_by_slice(crossed) == {
         None: 42,
         "sex=f, site=x": 10,
         "sex=f, site=y": 20,
@@ -139,7 +144,7 @@ def test_places_are_those_of_a_loop() -> None:
 
 def test_extremes_are_of_each_column_by_itself() -> None:
     """Slices of two columns share rows: their largest and smallest are no two samples."""
-    table = frame(900)
+    table = scores_by_site(900)
     both = clfeval.report(table, by=["site", "sex"], model=["m1"]).tables["extremes"]
     alone = [
         row

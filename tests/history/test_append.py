@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from clfeval.compare.history.file import AcceptedLabel, append_entries, read_history
-from tests.history.lines import line, measured
+from tests.history.lines import history_measure, json_lines, line
 from tests.process.program import BIN, clfeval, environment, python
 from tests.texts import check_text, problem_places
 from tests.thoroughness import thinned
@@ -24,15 +24,11 @@ WORDS = ("mars", "t.csv", "-q")
 ADDING = ("--append", "h.jsonl", "--label", "W1")
 
 
-def said(name: str = "h.jsonl") -> list[dict[str, Any]]:
-    return [json.loads(text) for text in Path(name).read_text(encoding="utf-8").splitlines()]
-
-
 def test_a_run_adds_a_line_for_each_model_after_its_gates() -> None:
     done = clfeval("mars", "t.csv", *ADDING, "--fail-under", "a:recall=0.4")
     assert done.code == 0
     check_text(done.err)
-    a, b = said()
+    a, b = json_lines()
     assert [a["model"], b["model"], a["label"], a["command"]] == ["a", "b", "W1", "mars"]
     assert (a["gates"], b["gates"]) == ({"recall": True}, {})
     assert (a["rows"], a["positives"]) == (4, 2)
@@ -45,7 +41,7 @@ def test_a_run_adds_a_line_for_each_model_after_its_gates() -> None:
 def test_a_missed_gate_adds_its_line_with_the_miss() -> None:
     done = clfeval(*WORDS, *ADDING, "--fail-under", "recall=0.9")
     assert done.code == 1
-    assert [one["gates"] for one in said()] == [{"recall": False}, {"recall": False}]
+    assert [one["gates"] for one in json_lines()] == [{"recall": False}, {"recall": False}]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +111,7 @@ main()
 def test_a_full_disk_keeps_the_old(disk: str) -> None:
     if disk == "narrow":
         pytest.importorskip("resource", reason="this system has no limits of file sizes")
-    append_entries("h.jsonl", [line("W0", auc=measured(0.8, 0.1))])
+    append_entries("h.jsonl", [line("W0", auc=history_measure(0.8, 0.1))])
     old = Path("h.jsonl").read_bytes()
     size = [str(len(old) + 100)] if disk == "narrow" else []
     done = python(FULL if disk == "full" else NARROW, *size, *WORDS, *ADDING)
@@ -153,7 +149,7 @@ def test_eight_that_add_at_once_lose_no_line(times: int, lines: int) -> None:
             program.communicate()
         codes.append(program.returncode)
     assert codes == [0] * 8
-    found = [(one["label"], one["model"]) for one in said()]
+    found = [(one["label"], one["model"]) for one in json_lines()]
     wanted = {(f"w{k}-{i}", f"m{j}") for k in range(8) for i in range(times) for j in range(lines)}
     assert len(found) == 8 * times * lines
     assert set(found) == wanted

@@ -12,10 +12,10 @@ import pytest
 from clfeval.compare.baseline.read import baseline_lines
 from clfeval.compare.history.file import AcceptedLabel, HistoryLine, append_entries, read_history
 from clfeval.errors import UsageError
-from tests.history.lines import line, measured, past
+from tests.history.lines import history_measure, history_of, line
 from tests.texts import check_text, problem_places
 
-A, B = measured(0.8, 0.02), measured(0.7, 0.02)
+A, B = history_measure(0.8, 0.02), history_measure(0.7, 0.02)
 
 
 def refused(name: str = "h.jsonl", **asked: str) -> list[str]:
@@ -26,7 +26,7 @@ def refused(name: str = "h.jsonl", **asked: str) -> list[str]:
     return problem_places(str(caught.value))
 
 
-def held(
+def compared_lines(
     name: str, command: str, models: Sequence[str] = (), **asked: Any
 ) -> dict[str, HistoryLine]:
     """Return what models of today, on rows of their own, are compared with."""
@@ -60,18 +60,18 @@ def test_lines_of_both_sides_of_a_merge_are_read_in_any_order() -> None:
 
 
 def test_a_run_that_is_repeated_replaces_its_lines_in_their_place() -> None:
-    found = past([line("W1", auc=A), line("W2", auc=A), line("W1", auc=B)])
+    found = history_of([line("W1", auc=A), line("W2", auc=A), line("W1", auc=B)])
     assert [(one.label, one.measures["auc"]) for one in found.lines] == [("W1", B), ("W2", A)]
 
 
 def test_what_was_accepted_stays_as_it_was_then() -> None:
-    found = past([line("W1", auc=A), AcceptedLabel("report", "W1"), line("W1", auc=B)])
+    found = history_of([line("W1", auc=A), AcceptedLabel("report", "W1"), line("W1", auc=B)])
     (held,) = found.accepted.values()
     assert held.measures["auc"] == A
 
 
 def test_the_last_acceptance_counts() -> None:
-    found = past(
+    found = history_of(
         [
             line("W1", auc=A),
             line("W2", auc=B),
@@ -91,12 +91,12 @@ def test_an_acceptance_may_stand_above_its_lines_as_where_a_merge_sorted_them() 
     assert [(one.label, one.measures["auc"]) for one in found.accepted.values()] == [("W1", A)]
 
 
-def value(found: dict[str, HistoryLine], model: str) -> float | None:
+def auc_of(found: dict[str, HistoryLine], model: str) -> float | None:
     return found[model].measures["auc"].value
 
 
 def test_each_model_is_held_to_its_accepted_line_else_to_its_first() -> None:
-    past(
+    history_of(
         [
             line("W1", auc=A),
             line("W1", "svm", auc=A),
@@ -106,22 +106,22 @@ def test_each_model_is_held_to_its_accepted_line_else_to_its_first() -> None:
             line("W2", "new", auc=B),
         ]
     )
-    found = held("h.jsonl", "report", ["new", "other"])
-    assert [value(found, one) for one in ("rf", "svm", "new")] == [0.8, 0.8, 0.7]
+    found = compared_lines("h.jsonl", "report", ["new", "other"])
+    assert [auc_of(found, one) for one in ("rf", "svm", "new")] == [0.8, 0.8, 0.7]
     assert "other" not in found
-    assert [*held("h.jsonl", "report", but="W2")] == ["rf", "svm"]
-    assert value(held("h.jsonl", "report", but="W1"), "rf") == 0.8  # it was accepted
+    assert [*compared_lines("h.jsonl", "report", but="W2")] == ["rf", "svm"]
+    assert auc_of(compared_lines("h.jsonl", "report", but="W1"), "rf") == 0.8  # it was accepted
 
 
 def test_where_none_was_accepted_a_line_that_missed_a_gate_is_none_to_be_held_to() -> None:
-    past(
+    history_of(
         [
             line("W1", auc=A, gates={"auc": True}),
             line("W2", auc=B, gates={"auc": False}),
             line("W1", "svm", auc=A, gates={"auc": False}),
         ]
     )
-    found = held("h.jsonl", "report")
+    found = compared_lines("h.jsonl", "report")
     assert {name: one.label for name, one in found.items()} == {"rf": "W1"}
 
 
@@ -143,11 +143,11 @@ def test_a_run_is_not_compared_with_itself_where_there_is_another(case: str) -> 
         line("W2", truth="ids:b", auc=B),
         line("W3", truth="ids:c", auc=A),
     ]
-    past([*weeks, *([AcceptedLabel("report", accepted)] if accepted else [])])
+    history_of([*weeks, *([AcceptedLabel("report", accepted)] if accepted else [])])
     now = {"rf": replace(line("now", truth=truth, auc=auc), data=("other",))}
     found, known, _ = baseline_lines("h.jsonl", "report", now)
     assert (found["rf"].label, known) == (label, same)
-    past(weeks[2:])  # there is no other
+    history_of(weeks[2:])  # there is no other
     found, known, _ = baseline_lines("h.jsonl", "report", {"rf": weeks[2]})
     assert (found["rf"].label, known) == ("W3", ["W3"])
     assert baseline_lines("h.jsonl", "report", {"rf": weeks[2]}, but="W3") == ({}, [], set())
@@ -155,26 +155,26 @@ def test_a_run_is_not_compared_with_itself_where_there_is_another(case: str) -> 
 
 def test_a_model_that_was_given_up_counts_until_a_label_without_it_is_accepted() -> None:
     weeks = [line("W1", auc=A), line("W1", "svm", auc=A), AcceptedLabel("report", "W1")]
-    past([*weeks, line("W2", auc=A)])
-    assert [*held("h.jsonl", "report", ["rf"])] == ["rf", "svm"]
-    past([*weeks, line("W2", auc=A), AcceptedLabel("report", "W2")])
-    assert [*held("h.jsonl", "report", ["rf"])] == ["rf"]
-    assert [*held("h.jsonl", "report", ["svm"])] == ["rf", "svm"]  # it is here again
+    history_of([*weeks, line("W2", auc=A)])
+    assert [*compared_lines("h.jsonl", "report", ["rf"])] == ["rf", "svm"]
+    history_of([*weeks, line("W2", auc=A), AcceptedLabel("report", "W2")])
+    assert [*compared_lines("h.jsonl", "report", ["rf"])] == ["rf"]
+    assert [*compared_lines("h.jsonl", "report", ["svm"])] == ["rf", "svm"]  # it is here again
 
 
 def test_where_none_is_accepted_the_last_label_says_which_models_there_are() -> None:
-    past([line("W1", auc=A), line("W1", "svm", auc=A), line("W2", auc=A)])
-    assert [*held("h.jsonl", "report", ["rf"])] == ["rf"]
-    assert [*held("h.jsonl", "report", ["rf"], but="W2")] == ["rf", "svm"]
+    history_of([line("W1", auc=A), line("W1", "svm", auc=A), line("W2", auc=A)])
+    assert [*compared_lines("h.jsonl", "report", ["rf"])] == ["rf"]
+    assert [*compared_lines("h.jsonl", "report", ["rf"], but="W2")] == ["rf", "svm"]
 
 
 def test_lines_of_a_run_are_for_that_run() -> None:
-    past(
+    history_of(
         [line("W1", auc=A, run="one"), line("W1", auc=B, run="two"), AcceptedLabel("report", "W1")]
     )
-    assert value(held("h.jsonl", "report", run="two"), "rf") == 0.7
-    assert held("h.jsonl", "report", run="three") == {}
-    assert held("h.jsonl", "mars") == {}
+    assert auc_of(compared_lines("h.jsonl", "report", run="two"), "rf") == 0.7
+    assert compared_lines("h.jsonl", "report", run="three") == {}
+    assert compared_lines("h.jsonl", "mars") == {}
     assert refused() == ["h.jsonl: [history]"]
     refused("gone.jsonl")
 

@@ -11,10 +11,10 @@ from clfeval.compare.baseline.read import lines_to_result, result_lines
 from clfeval.compare.history.file import AcceptedLabel, parse_line
 from clfeval.document import Gate, InputFile, settings_of
 from clfeval.document.cells import Estimate
-from tests.history.lines import line, measured
+from tests.history.lines import history_measure, line
 from tests.texts import check_text
 
-LINE = line("W1", "ümlaut | x", gates={"roc_auc": True}, roc_auc=measured(0.8, 0.02))
+LINE = line("W1", "ümlaut | x", gates={"roc_auc": True}, roc_auc=history_measure(0.8, 0.02))
 RESULT = Result(
     "report",
     "cmd:report|pos:1|data:11|stats:22|clfeval:0.1.0",

@@ -11,7 +11,7 @@ import pytest
 from clfeval.compare.history.file import AcceptedLabel, append_entries, read_history
 from clfeval.compare.history.trend import trend_result
 from clfeval.errors import UsageError
-from tests.history.lines import line, measured
+from tests.history.lines import history_measure, line
 
 PIECES = [
     b"",
@@ -38,7 +38,7 @@ NUMBERED = re.compile(r"^h\.jsonl:\d+: \S")
 
 @pytest.mark.parametrize("count", [300, pytest.param(5000, marks=pytest.mark.slow)])
 def test_a_damaged_history_is_read_or_refused(count: int) -> None:
-    cells = {"roc_auc": measured(0.8, 0.02), "brier": measured(0.1, 0.02)}
+    cells = {"roc_auc": history_measure(0.8, 0.02), "brier": history_measure(0.1, 0.02)}
     append_entries(
         "h.jsonl",
         [
@@ -66,6 +66,6 @@ def test_a_damaged_history_is_read_or_refused(count: int) -> None:
 
 
 def test_half_a_character_in_a_name_is_kept() -> None:
-    append_entries("h.jsonl", [line("W\ud800", "m\udfff", roc_auc=measured(0.8, 0.1))])
+    append_entries("h.jsonl", [line("W\ud800", "m\udfff", roc_auc=history_measure(0.8, 0.1))])
     (found,) = read_history("h.jsonl").lines
     assert (found.label, found.model) == ("W\ud800", "m\udfff")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,46 +10,30 @@ import numpy as np
 import pytest
 
 from clfeval.api.result import Result
-from clfeval.api.texts import fill_result
 from clfeval.compare.baseline.changes import SIGNIFICANT
 from clfeval.compare.baseline.read import same_rows
 from clfeval.compare.families import CALIBRATION, ON_SCREEN
 from clfeval.compare.history.file import AcceptedLabel, HistoryEntry, HistoryLine
-from clfeval.compare.history.trend import line_changes, measure_changes, trend_result
-from clfeval.document import Answer
-from clfeval.document.cells import Estimate, Row, as_estimate
-from clfeval.placeholders import fill_for_shell
-from tests.history.lines import Z, line, measured, past
+from clfeval.compare.history.trend import line_changes, measure_changes
+from clfeval.document.cells import Estimate, Row
+from tests.history.lines import Z, answer_texts, history_measure, line, trend_of
+from tests.results import answer_codes, limits_of, row_of, rows_by, value_of
 from tests.texts import check_text, numbers_in
 
-AUC, LESS = measured(0.8, 0.01), measured(0.7, 0.01)
+AUC, LESS = history_measure(0.8, 0.01), history_measure(0.7, 0.01)
 
 
-def trend(*entries: HistoryEntry) -> Result:
-    """Return the trend of these lines."""
-    return fill_result(trend_result(past(entries), "report"), fill_for_shell)
-
-
-def row(result: Result, model: str = "rf", measure: str = "roc_auc") -> Row:
-    """Return the change of a measure of a model."""
-    steps = {(one["model"], one["measure"]): one for one in result.tables["steps"]}
-    (found,) = (
-        one
-        for one in result.tables["comparisons"]
-        if (one["model"], one["measure"]) == (model, measure)
-    )
-    step = steps.get((model, measure), {})
-    return {**found, "since": step.get("since"), "cause": step.get("cause")}
-
-
-def texts(answer: Sequence[Answer]) -> list[str]:
-    return [one.text for one in answer]
+def change_of(result: Result, model: str = "rf", measure: str = "roc_auc") -> Row:
+    """Return the change of a measure of a model, with its step if it has one."""
+    row = row_of(result, "comparisons", model=model, measure=measure)
+    step = rows_by(result, "steps", "model", "measure").get((model, measure), {})
+    return {**row, "since": step.get("since"), "cause": step.get("cause")}
 
 
 # what differs from a line of 100 rows and AUC, then and now, and the marks of it
 MARKED: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = {
     "nothing": ({}, {}, ()),
-    "sums in another order": ({}, {"roc_auc": measured(0.8 + 1e-12, 0.01)}, ()),
+    "sums in another order": ({}, {"roc_auc": history_measure(0.8 + 1e-12, 0.01)}, ()),
     "model": ({}, {"roc_auc": LESS}, ("model",)),
     "rows": ({}, {"truth": "ids:bb", "roc_auc": LESS}, ("rows",)),
     "rows, alike in number": ({}, {"truth": "ids:bb"}, ("rows",)),
@@ -59,7 +42,7 @@ MARKED: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = {
     "settings": ({}, {"settings": "cmd:report|pos:0", "roc_auc": LESS}, ("settings",)),
     "settings and rows": ({}, {"truth": "ids:b", "settings": "x"}, ("settings", "rows")),
     "another version": ({}, {"version": "2", "roc_auc": LESS}, ("model or program",)),
-    "undefined since": ({}, {"roc_auc": measured(None, reason="single_class")}, ("model",)),
+    "undefined since": ({}, {"roc_auc": history_measure(None, reason="single_class")}, ("model",)),
 }
 
 
@@ -80,11 +63,10 @@ def test_digests_of_two_kinds_say_nothing() -> None:
 
 def test_the_change_is_that_of_two_independent_samples() -> None:
     # .70 - .80 = -.10, of standard error sqrt(.01² + .01²)
-    found = row(trend(line("W1", roc_auc=AUC), line("W2", "rf", "ids:bb", roc_auc=LESS)))
-    change, se = as_estimate(found["difference"]), math.sqrt(0.01**2 + 0.01**2)
-    assert change.value == pytest.approx(-0.1)
-    assert change.low == pytest.approx(-0.1 - Z * se)
-    assert change.high == pytest.approx(-0.1 + Z * se)
+    found = change_of(trend_of(line("W1", roc_auc=AUC), line("W2", "rf", "ids:bb", roc_auc=LESS)))
+    se = math.sqrt(0.01**2 + 0.01**2)
+    assert value_of(found["difference"]) == pytest.approx(-0.1)
+    assert limits_of(found["difference"]) == pytest.approx((-0.1 - Z * se, -0.1 + Z * se))
     # two-sided tail of a normal at .1 / se
     assert found["p"] == pytest.approx(math.erfc(0.1 / se / math.sqrt(2)))
     assert (found["against"], found["reference"], found["verdict"]) == ("label", "W1", "worse")
@@ -93,17 +75,17 @@ def test_the_change_is_that_of_two_independent_samples() -> None:
 
 def test_measures_of_the_first_screen_are_adjusted_together_and_no_gate_takes_one_out() -> None:
     # z of 2.2 alone: p = .0278; among four it takes .05 / 4 for the smallest
-    apart = {name: measured(0.5, 0.1) for name in ("brier", "mcc", "f1", "kappa")}
-    old = line("W1", roc_auc=measured(0.8, 0.01), **apart)
-    moved = measured(0.8 - 2.2 * math.hypot(0.01, 0.01), 0.01)
+    apart = {name: history_measure(0.5, 0.1) for name in ("brier", "mcc", "f1", "kappa")}
+    old = line("W1", roc_auc=history_measure(0.8, 0.01), **apart)
+    moved = history_measure(0.8 - 2.2 * math.hypot(0.01, 0.01), 0.01)
     new = line("W2", truth="ids:bb", gates={"roc_auc": False}, roc_auc=moved, **apart)
-    found = trend(old, new)
+    found = trend_of(old, new)
     p = math.erfc(2.2 / math.sqrt(2))
-    assert row(found)["p"] == pytest.approx(p)
-    assert row(found)["p_adjusted"] == pytest.approx(4 * p)
-    assert (row(found)["verdict"], found.tables["steps"]) == ("undecided", [])
-    assert row(found, measure="kappa")["p_adjusted"] is None
-    check_text(texts(found.answer))
+    assert change_of(found)["p"] == pytest.approx(p)
+    assert change_of(found)["p_adjusted"] == pytest.approx(4 * p)
+    assert (change_of(found)["verdict"], found.tables["steps"]) == ("undecided", [])
+    assert change_of(found, measure="kappa")["p_adjusted"] is None
+    check_text(answer_texts(found))
 
 
 @pytest.mark.parametrize(
@@ -120,37 +102,43 @@ def test_measures_of_the_first_screen_are_adjusted_together_and_no_gate_takes_on
     ],
 )
 def test_which_way_is_better_is_the_measures_own(measure: str, value: float, verdict: str) -> None:
-    new = line("W2", **{measure: measured(value, 0.01)})
-    assert row(trend(line("W1", **{measure: AUC}), new), measure=measure)["verdict"] == verdict
+    new = line("W2", **{measure: history_measure(value, 0.01)})
+    assert (
+        change_of(trend_of(line("W1", **{measure: AUC}), new), measure=measure)["verdict"]
+        == verdict
+    )
 
 
 def test_the_accepted_line_is_what_others_are_held_to() -> None:
     steps = [
-        line(f"W{i}", truth=f"ids:{i}", roc_auc=measured(0.8 - 0.02 * i, 0.01)) for i in range(4)
+        line(f"W{i}", truth=f"ids:{i}", roc_auc=history_measure(0.8 - 0.02 * i, 0.01))
+        for i in range(4)
     ]
-    slow = trend(*steps)
-    assert (row(slow)["reference"], row(slow)["verdict"]) == ("W0", "worse")
-    assert as_estimate(row(slow)["difference"]).value == pytest.approx(-0.06)
-    held = trend(*steps, AcceptedLabel("report", "W2"))
-    assert (row(held)["reference"], row(held)["verdict"]) == ("W2", "undecided")
+    slow = trend_of(*steps)
+    assert (change_of(slow)["reference"], change_of(slow)["verdict"]) == ("W0", "worse")
+    assert value_of(change_of(slow)["difference"]) == pytest.approx(-0.06)
+    held = trend_of(*steps, AcceptedLabel("report", "W2"))
+    assert (change_of(held)["reference"], change_of(held)["verdict"]) == ("W2", "undecided")
 
 
 def test_of_an_accepted_last_line_there_is_nothing_to_say() -> None:
-    found = trend(line("W1", roc_auc=AUC), line("W2", roc_auc=LESS), AcceptedLabel("report", "W2"))
+    found = trend_of(
+        line("W1", roc_auc=AUC), line("W2", roc_auc=LESS), AcceptedLabel("report", "W2")
+    )
     assert found.tables["comparisons"] == []
-    check_text(texts(found.answer))
+    check_text(answer_texts(found))
 
 
 def test_new_gone_and_other_settings_are_said() -> None:
-    found = trend(
+    found = trend_of(
         line("W1", roc_auc=AUC),
         line("W1", "old", roc_auc=AUC),
         line("W2", settings="other", roc_auc=AUC),
         line("W2", "new", roc_auc=AUC),
     )
-    assert row(found)["verdict"] is None
-    assert as_estimate(row(found)["difference"]) == Estimate(None, reason="other_settings")
-    check_text(texts(found.answer))
+    assert change_of(found)["verdict"] is None
+    assert change_of(found)["difference"] == Estimate(None, reason="other_settings")
+    check_text(answer_texts(found))
 
 
 def test_a_change_of_rows_differs_from_one_of_the_model_in_fifty_weeks() -> None:
@@ -159,21 +147,23 @@ def test_a_change_of_rows_differs_from_one_of_the_model_in_fifty_weeks() -> None
     for week in range(1, 51):
         truth = "ids:old" if week < 20 else "ids:new"
         auc = 0.85 if week < 20 else 0.86 if week < 35 else 0.78
-        entries.append(line(f"W{week:02}", truth=truth, roc_auc=measured(auc, 0.012)))
+        entries.append(line(f"W{week:02}", truth=truth, roc_auc=history_measure(auc, 0.012)))
         other = 0.84 if week < 20 else 0.85
-        entries.append(line(f"W{week:02}", "svm", truth=truth, roc_auc=measured(other, 0.012)))
+        entries.append(
+            line(f"W{week:02}", "svm", truth=truth, roc_auc=history_measure(other, 0.012))
+        )
         if week == 10:
             entries.append(AcceptedLabel("report", "W10"))
-    found = trend(*entries)
+    found = trend_of(*entries)
     assert found.tables["events"] == [
         {"label": "W20", "model": "rf", "changed": "rows"},
         {"label": "W20", "model": "svm", "changed": "rows"},
         {"label": "W35", "model": "rf", "changed": "model"},
     ]
-    check_text(texts(found.answer))
-    assert numbers_in(texts(found.answer)[0])[-3:] == [0.855, 0.78, 0.001]
-    assert (row(found)["since"], row(found)["cause"]) == ("W35", "model")
-    assert row(found, "svm")["verdict"] == "undecided"
+    check_text(answer_texts(found))
+    assert numbers_in(answer_texts(found)[0])[-3:] == [0.855, 0.78, 0.001]
+    assert (change_of(found)["since"], change_of(found)["cause"]) == ("W35", "model")
+    assert change_of(found, "svm")["verdict"] == "undecided"
     history = found.tables["history"]
     assert len(history) == 50 * 2
     marked = [(one["label"], one["model"], one["marks"]) for one in history if one["marks"]]
@@ -182,13 +172,13 @@ def test_a_change_of_rows_differs_from_one_of_the_model_in_fifty_weeks() -> None
 
 
 def test_where_rows_change_always_no_model_is_said_to_change() -> None:
-    found = trend(*(line(f"W{i}", truth=f"ids:{i}", roc_auc=AUC) for i in range(4)))
-    check_text(texts(found.answer))
+    found = trend_of(*(line(f"W{i}", truth=f"ids:{i}", roc_auc=AUC) for i in range(4)))
+    check_text(answer_texts(found))
 
 
 def test_of_the_same_rows_it_is_said_that_pairs_would_see_more() -> None:
-    found = trend(line("W1", roc_auc=AUC), line("W2", roc_auc=measured(0.79, 0.01)))
-    assert [one.code for one in found.answer[-2:]] == ["not-paired", "history-reference"]
+    found = trend_of(line("W1", roc_auc=AUC), line("W2", roc_auc=history_measure(0.79, 0.01)))
+    assert answer_codes(found)[-2:] == ["not-paired", "history-reference"]
 
 
 @pytest.mark.parametrize("years", [4, pytest.param(100, marks=pytest.mark.slow)])
@@ -207,7 +197,9 @@ def test_equal_models_differ_in_no_more_weeks_than_the_level(years: int) -> None
         lines = [
             replace(
                 line(f"W{week}", truth=f"ids:{week}"),
-                measures={name: measured(x, 0.02) for name, x in zip(names, values, strict=True)},
+                measures={
+                    name: history_measure(x, 0.02) for name, x in zip(names, values, strict=True)
+                },
             )
             for week, values in enumerate(drawn.tolist())
         ]

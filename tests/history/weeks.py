@@ -13,12 +13,13 @@ import polars as pl
 from clfeval import report
 from clfeval.api.baseline import history_entries
 from clfeval.compare.history.file import AcceptedLabel, append_entries
+from tests.samples import logistic
 
 KEPT = Path(__file__).parent.parent.parent / "fixtures" / "history" / "weeks.jsonl"
 WEEKS, ROWS_CHANGE, MODEL_CHANGES, ACCEPTED = 12, 5, 9, 2
 
 
-def table(rows: int, *, broken: bool) -> pl.DataFrame:
+def predictions_of_week(rows: int, *, broken: bool) -> pl.DataFrame:
     """Return predictions of 800 rows, which a seed draws; broken: `rf` knows less of them."""
     rng = np.random.default_rng([16, rows])
     truth = rng.random(800) < 0.3
@@ -29,7 +30,7 @@ def table(rows: int, *, broken: bool) -> pl.DataFrame:
         {
             "id": np.arange(800) + 1000 * rows,
             "truth": truth.astype(int),
-            **{name: np.round(1 / (1 + np.exp(1.6 - 1.3 * z)), 4) for name, z in scores.items()},
+            **{name: logistic(1.3 * z - 1.6, 4) for name, z in scores.items()},
         }
     )
 
@@ -38,7 +39,9 @@ def write(path: Path) -> None:
     """Write the history."""
     path.unlink(missing_ok=True)
     for week in range(1, WEEKS + 1):
-        predictions = table(1 if week < ROWS_CHANGE else 2, broken=week >= MODEL_CHANGES)
+        predictions = predictions_of_week(
+            1 if week < ROWS_CHANGE else 2, broken=week >= MODEL_CHANGES
+        )
         asked = report.compute  # type: ignore[attr-defined]
         found = asked(predictions, {"id": "id"}, lambda _: None, lambda _: "", truth=True)
         label = f"2026-W{week:02}"

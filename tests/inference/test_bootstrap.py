@@ -119,7 +119,7 @@ def test_rates_of_whole_floats_and_nothing_else() -> None:
 # percentiles
 
 
-def both(values: object, level: float) -> tuple[float, float, int]:
+def limits_and_failures(values: object, level: float) -> tuple[float, float, int]:
     low, high, failed = percentile_limits(values, level=level)
     return float(low), float(high), int(failed)
 
@@ -131,38 +131,38 @@ def both(values: object, level: float) -> tuple[float, float, int]:
 def test_finite_percentiles_against_numpy(values: list[float], level: float) -> None:
     expected = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     scale = max(map(abs, values))
-    low, high, failed = both(values, level)
+    low, high, failed = limits_and_failures(values, level)
     assert (low, high) == pytest.approx(tuple(expected), rel=1e-9, abs=1e-8 * scale + 1e-300)
     assert failed == 0
     assert min(values) <= low <= high <= max(values) or high == pytest.approx(low)
-    low, high, _ = both([-v for v in values], level)
-    assert (-high, -low) == both(values, level)[:2]
+    low, high, _ = limits_and_failures([-v for v in values], level)
+    assert (-high, -low) == limits_and_failures(values, level)[:2]
 
 
 def test_percentiles_by_hand() -> None:
-    assert both(np.arange(101)[::-1], 0.9) == (5, 95, 0)
+    assert limits_and_failures(np.arange(101)[::-1], 0.9) == (5, 95, 0)
     # of 1 2 3 4 5 at 50 %: h = 4/4 = 1; of 1 2 3 4: h = 3/4
-    assert both([5, 4, 1, 2, 3], 0.5) == (2, 4, 0)
-    assert both([4, 1, 2, 3], 0.5) == (1.75, 3.25, 0)
-    assert both([0.1] * 7, 0.9) == (0.1, 0.1, 0)
-    assert str(both([0, 0.0], 0.9)) == "(0.0, 0.0, 0)"
-    assert both([3], 0.95) == (3, 3, 0)
+    assert limits_and_failures([5, 4, 1, 2, 3], 0.5) == (2, 4, 0)
+    assert limits_and_failures([4, 1, 2, 3], 0.5) == (1.75, 3.25, 0)
+    assert limits_and_failures([0.1] * 7, 0.9) == (0.1, 0.1, 0)
+    assert str(limits_and_failures([0, 0.0], 0.9)) == "(0.0, 0.0, 0)"
+    assert limits_and_failures([3], 0.95) == (3, 3, 0)
 
 
 def test_a_whole_place_takes_no_neighbour() -> None:
     """0.025 of 40 steps is a whole place, though (1 - .95) / 2 is a rounding above it."""
     values = np.array([-INF, *range(39), INF])
-    assert both(values, 0.95) == (0, 38, 0)
+    assert limits_and_failures(values, 0.95) == (0, 38, 0)
 
 
 def test_undefined_replicates_are_left_out_and_counted() -> None:
-    assert both([NAN, 5, 4, 1, NAN, 2, 3, NAN], 0.5) == (2, 4, 3)
-    assert both([NAN, 7], 0.9) == (7, 7, 1)
-    low, high, failed = both([NAN, 7, NAN], 0.9)
+    assert limits_and_failures([NAN, 5, 4, 1, NAN, 2, 3, NAN], 0.5) == (2, 4, 3)
+    assert limits_and_failures([NAN, 7], 0.9) == (7, 7, 1)
+    low, high, failed = limits_and_failures([NAN, 7, NAN], 0.9)
     assert (math.isnan(low), math.isnan(high), failed) == (True, True, 2)
-    low, high, failed = both([NAN] * 3, 0.9)
+    low, high, failed = limits_and_failures([NAN] * 3, 0.9)
     assert (math.isnan(low), math.isnan(high), failed) == (True, True, 3)
-    low, high, failed = both([], 0.9)
+    low, high, failed = limits_and_failures([], 0.9)
     assert (math.isnan(low), math.isnan(high), failed) == (True, True, 0)
 
 
@@ -177,7 +177,7 @@ def test_percentiles_without_lines_between_infinities(values: list[float]) -> No
         a, b = row[math.floor(h)], row[math.ceil(h)]
         line = h % 1 and math.isfinite(a) and math.isfinite(b)
         expected.append(sign * (a + (h % 1) * (b - a) if line else a))
-    assert both(values, 0.5) == (*expected, len(values) - len(defined))
+    assert limits_and_failures(values, 0.5) == (*expected, len(values) - len(defined))
 
 
 def test_percentiles_of_many_columns() -> None:
@@ -187,7 +187,7 @@ def test_percentiles_of_many_columns() -> None:
     low, high, failed = percentile_limits(values, level=0.9)
     assert low.shape == high.shape == failed.shape == (3, 2)
     for i, j in np.ndindex(3, 2):
-        alone = both(values[:, i, j], 0.9)
+        alone = limits_and_failures(values[:, i, j], 0.9)
         np.testing.assert_array_equal((low[i, j], high[i, j], failed[i, j]), alone)
     assert failed.tolist() == [[0, 0], [150, 0], [0, 0]]
     assert [part.shape for part in percentile_limits(np.zeros((0, 4)), level=0.9)] == [(4,)] * 3

@@ -18,6 +18,7 @@ from clfeval.inference.hypothesis_tests import (
     clustered_score_tests,
 )
 from clfeval.inference.resampling import random_stream
+from tests.samples import logistic
 
 Arrays = Any
 
@@ -36,7 +37,7 @@ def outcome(p: Arrays, y: Arrays, n: Arrays = 1) -> CalibrationTests:
 
 def calibrated(rows: int, seed: int) -> tuple[Arrays, Arrays]:
     rng = np.random.default_rng(seed)
-    p = np.round(1 / (1 + np.exp(-rng.normal(-0.5, 1.5, rows))), 6)
+    p = logistic(rng.normal(-0.5, 1.5, rows), 6)
     return p, rng.random(rows) < p
 
 
@@ -121,7 +122,7 @@ def test_p_of_many_rows_is_that_of_chi_square() -> None:
 
 def test_beyond_all_draws_p_falls_on() -> None:
     p, y = calibrated(300, 5)
-    less, more = (outcome(1 / (1 + np.exp(-by * logit(p))), y).p for by in (2, 2.5))
+    less, more = (outcome(logistic(by * logit(p)), y).p for by in (2, 2.5))
     assert (more < less).all()
     assert (more > 0).all()
     assert (less < 1 / (1 + CALIBRATION_DRAWS)).all()

@@ -20,7 +20,7 @@ from clfeval.inference.rank_statistics import (
 from tests.texts import check_text
 
 
-def made(
+def counts_and_clusters(
     score: np.ndarray, truth: np.ndarray, cluster: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, ClusterCounts]:
     """Return positives and negatives by score, and how weights add up in clusters."""
@@ -34,7 +34,7 @@ def made(
     )
 
 
-def drawn(seed: int, c: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def clustered_scores(seed: int, c: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     cluster = np.repeat(np.arange(c), m)
     truth = (rng.random(c * m) < 0.4).astype(int)
@@ -70,8 +70,8 @@ def by_pairs(
 
 @pytest.mark.parametrize(("seed", "fewest"), [(0, 2), (1, 1), (2, 2), (5, 1)])
 def test_variance_and_interval_by_hand(seed: int, fewest: int) -> None:
-    rows = drawn(seed, 30, 5)
-    found = clustered_auc(*made(*rows), level=0.9)  # type: ignore[arg-type]
+    rows = clustered_scores(seed, 30, 5)
+    found = clustered_auc(*counts_and_clusters(*rows), level=0.9)  # type: ignore[arg-type]
     area, variance, df = by_pairs(*rows)
     assert found.method == CLUSTERED
     assert (found.value, found.variance) == pytest.approx((area, variance), rel=1e-9)
@@ -83,8 +83,8 @@ def test_variance_and_interval_by_hand(seed: int, fewest: int) -> None:
 
 
 def test_rows_of_their_own_have_the_interval_of_independent_rows() -> None:
-    score, truth, _ = drawn(1, 200, 2)
-    rows = made(score, truth, np.arange(len(score)))
+    score, truth, _ = clustered_scores(1, 200, 2)
+    rows = counts_and_clusters(score, truth, np.arange(len(score)))
     found, plain = clustered_auc(*rows, level=0.95), delong_auc(*rows[:2], level=0.95)  # type: ignore[arg-type]
     assert found.variance == pytest.approx(plain.variance, rel=1e-9)
     assert (found.low, found.high) == pytest.approx((plain.low, plain.high), abs=1e-3)
@@ -94,10 +94,10 @@ def test_perfect_scores_count_clusters() -> None:
     # three clusters with both classes, one with positives and one with negatives alone: 4 pairs
     cluster = np.array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
     truth = np.array([0, 1, 0, 1, 0, 1, 1, 1, 0, 0])
-    found = clustered_auc(*made(truth * 1.0, truth, cluster), level=0.95)  # type: ignore[arg-type]
+    found = clustered_auc(*counts_and_clusters(truth * 1.0, truth, cluster), level=0.95)  # type: ignore[arg-type]
     assert (found.value, found.method) == (1, BORDER)
     assert (found.low, found.high) == (pytest.approx(0.025 ** (1 / 4)), 1)
-    worst = clustered_auc(*made(-truth * 1.0, truth, cluster), level=0.95)  # type: ignore[arg-type]
+    worst = clustered_auc(*counts_and_clusters(-truth * 1.0, truth, cluster), level=0.95)  # type: ignore[arg-type]
     assert (worst.low, worst.high) == (0, pytest.approx(1 - 0.025 ** (1 / 4)))
 
 
@@ -106,9 +106,9 @@ def test_perfect_scores_count_clusters() -> None:
 def test_fewer_than_five_clusters_have_no_interval(
     clusters: int, method: str | None, separated: bool
 ) -> None:
-    score, truth, cluster = drawn(2, clusters, 40)
+    score, truth, cluster = clustered_scores(2, clusters, 40)
     score = score + 100 * truth if separated else score
-    found = clustered_auc(*made(score, truth, cluster), level=0.95)  # type: ignore[arg-type]
+    found = clustered_auc(*counts_and_clusters(score, truth, cluster), level=0.95)  # type: ignore[arg-type]
     assert found.method == (method or (BORDER if separated else CLUSTERED))
     assert math.isnan(found.low) == math.isnan(found.high) == (method is not None)
     assert math.isnan(found.variance) or method is None

@@ -17,20 +17,20 @@ from clfeval.inference.rank_statistics import delong_auc
 Table = tuple[np.ndarray, np.ndarray, np.ndarray]  # scores, truth, which rows are in the part
 
 
-def drawn(seed: int, rows: int | None = None) -> Table:
+def scores_and_part(seed: int, rows: int | None = None) -> Table:
     rng = np.random.default_rng(seed)
     n = rows or int(rng.integers(12, 300))
     x, y = np.round(rng.random(n), int(rng.integers(0, 4))), rng.random(n) < 0.4
     return x, y, rng.random(n) < rng.uniform(0, 0.45)
 
 
-def counts(x: np.ndarray, y: np.ndarray) -> ScoreCounts:
+def score_counts(x: np.ndarray, y: np.ndarray) -> ScoreCounts:
     return ScoreCounts.from_rows(x, y, None)
 
 
-def of_pairs(x: np.ndarray, y: np.ndarray, part: np.ndarray, level: float = 0.95) -> Any:
+def areas_outside(x: np.ndarray, y: np.ndarray, part: np.ndarray, level: float = 0.95) -> Any:
     """Return the area outside from sums, None where there is none, and that of the rows."""
-    whole, inside, left = (counts(x[one], y[one]) for one in (slice(None), part, ~part))
+    whole, inside, left = (score_counts(x[one], y[one]) for one in (slice(None), part, ~part))
     pairs = RankedPairs.from_counts(whole.positives, whole.negatives)
     if pairs is None:
         return None, None
@@ -48,8 +48,8 @@ def halves(y: np.ndarray, part: np.ndarray) -> bool:
 
 @pytest.mark.parametrize("seed", range(150))
 def test_the_area_outside_is_that_of_its_rows(seed: int) -> None:
-    x, y, part = drawn(seed)
-    found, direct = of_pairs(x, y, part)
+    x, y, part = scores_and_part(seed)
+    found, direct = areas_outside(x, y, part)
     assert (found is not None) == halves(y, part)
     if found is None:
         return
@@ -60,9 +60,9 @@ def test_the_area_outside_is_that_of_its_rows(seed: int) -> None:
 
 
 def test_a_part_without_a_class_and_a_part_without_a_row() -> None:
-    x, y, _ = drawn(3, 60)
+    x, y, _ = scores_and_part(3, 60)
     for part in (y & (np.arange(60) % 3 == 0), np.zeros(60, bool)):
-        found, direct = of_pairs(x, y, part)
+        found, direct = areas_outside(x, y, part)
         assert [found.value, found.variance] == pytest.approx([direct.value, direct.variance])
 
 
@@ -70,7 +70,7 @@ def test_perfect_and_tied_scores_outside_have_the_bounds_of_the_border() -> None
     y = np.tile([True, False], 20)
     part = np.arange(40) < 6
     for x in (np.where(part, 0.5, y * 1.0), np.where(part, y * 1.0, 0.5)):
-        found, direct = of_pairs(x, y, part)
+        found, direct = areas_outside(x, y, part)
         assert (found.value, found.low, found.high, found.variance, found.method) == (
             direct.value,
             direct.low,
@@ -117,6 +117,6 @@ def test_an_area_near_the_border_keeps_the_digits_of_its_variance(sign: int) -> 
     rng = np.random.default_rng(11)
     y, part = rng.random(20_000) < 0.3, rng.random(20_000) < 0.05
     x = sign * (rng.normal(size=20_000) + 5.5 * y)  # an area of .99995, or one less that
-    found, direct = of_pairs(x, y, part)
+    found, direct = areas_outside(x, y, part)
     assert found.value == direct.value
     assert found.variance == pytest.approx(direct.variance, rel=1e-10)

@@ -17,6 +17,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 from clfeval.inference.distributions import critical_value
 from clfeval.inference.proportions import combine_proportions, score_parts, wilson_limits
+from tests.inference.floats import floats_of
 
 LEVELS = [0.5, 0.9, 0.95, 0.999]
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
@@ -27,10 +28,6 @@ factors = st.floats(-3, 3).filter(lambda x: x == 0 or abs(x) > 1e-6)
 
 def wilson(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     return wilson_limits(score_parts(k, n), z)
-
-
-def plain(result: tuple[np.ndarray, ...]) -> tuple[float, ...]:
-    return tuple(float(x) for x in result)
 
 
 # the normal quantile
@@ -96,7 +93,7 @@ def test_wilson_against_statsmodels_and_scipy(n: int, level: float) -> None:
 def test_wilson_limits_solve_the_score_equation(k: int, n: int, z: float) -> None:
     """n (k/n - p)² = z² p (1 - p), in fifty digits, up to a rounding of p."""
     k = min(k, n)
-    low, high = plain(wilson(k, n, z))
+    low, high = floats_of(wilson(k, n, z))
     with localcontext(prec=50):
 
         def error(p: float) -> Decimal:
@@ -114,12 +111,12 @@ def test_wilson_limits_solve_the_score_equation(k: int, n: int, z: float) -> Non
 @given(st.integers(0, 10**9), st.integers(1, 10**9), st.floats(0, 8))
 def test_wilson_is_exact_at_its_ends_and_at_z_0(k: int, n: int, z: float) -> None:
     k = min(k, n)
-    assert plain(wilson(0, n, z))[0] == 0
-    assert plain(wilson(n, n, z))[1] == 1
-    assert plain(wilson(k, n, 0)) == (k / n, k / n)
-    low, high = plain(wilson(k, n, z))
+    assert floats_of(wilson(0, n, z))[0] == 0
+    assert floats_of(wilson(n, n, z))[1] == 1
+    assert floats_of(wilson(k, n, 0)) == (k / n, k / n)
+    low, high = floats_of(wilson(k, n, z))
     assert 0 <= low <= k / n <= high <= 1
-    mirrored = plain(wilson(n - k, n, z))
+    mirrored = floats_of(wilson(n - k, n, z))
     assert (1 - high, 1 - low) == pytest.approx(mirrored, abs=4e-16)
 
 
@@ -152,18 +149,18 @@ def test_differences_against_statsmodels(
 ) -> None:
     n1, n2 = sum(x), sum(y)
     expected = confint_proportions_2indep(x[0], n1, y[0], n2, method="newcomb", alpha=1 - level)
-    _, low, high = plain(combine_proportions(1, -1, x[0], n1, y[0], n2, level=level))
+    _, low, high = floats_of(combine_proportions(1, -1, x[0], n1, y[0], n2, level=level))
     assert (low, high) == pytest.approx(expected, abs=1e-7)  # its root of rounding errors at k = 0
 
 
 def test_a_weighted_sum_by_hand() -> None:
     """2 p1 + 3 p2 and 2 p1 - 3 p2 at 1/2 and 4/5, from the Wilson limits of statsmodels."""
     (l1, u1), (l2, u2) = (proportion_confint(k, n, method="wilson") for k, n in ((5, 10), (16, 20)))
-    value, low, high = plain(combine_proportions(2, 3, 5, 10, 16, 20, level=0.95))
+    value, low, high = floats_of(combine_proportions(2, 3, 5, 10, 16, 20, level=0.95))
     assert value == pytest.approx(2 * 0.5 + 3 * 0.8)
     assert low == pytest.approx(value - math.sqrt(4 * (0.5 - l1) ** 2 + 9 * (0.8 - l2) ** 2))
     assert high == pytest.approx(value + math.sqrt(4 * (u1 - 0.5) ** 2 + 9 * (u2 - 0.8) ** 2))
-    value, low, high = plain(combine_proportions(2, -3, 5, 10, 16, 20, level=0.95))
+    value, low, high = floats_of(combine_proportions(2, -3, 5, 10, 16, 20, level=0.95))
     assert value == pytest.approx(2 * 0.5 - 3 * 0.8)
     assert low == pytest.approx(value - math.sqrt(4 * (0.5 - l1) ** 2 + 9 * (u2 - 0.8) ** 2))
     assert high == pytest.approx(value + math.sqrt(4 * (u1 - 0.5) ** 2 + 9 * (0.8 - l2) ** 2))
@@ -174,16 +171,16 @@ def test_what_holds_of_every_combination(
     x: tuple[int, int], y: tuple[int, int], a: float, b: float, level: float
 ) -> None:
     k1, n1, k2, n2 = x[0], sum(x), y[0], sum(y)
-    value, low, high = plain(combine_proportions(a, b, k1, n1, k2, n2, level=level))
+    value, low, high = floats_of(combine_proportions(a, b, k1, n1, k2, n2, level=level))
     corners = [a * p + b * q for p in (0, 1) for q in (0, 1)]
     assert min(corners) <= low <= value <= high <= max(corners)
     scale = abs(a) + abs(b) + 1e-300
-    mirrored = plain(combine_proportions(-a, -b, k1, n1, k2, n2, level=level))
+    mirrored = floats_of(combine_proportions(-a, -b, k1, n1, k2, n2, level=level))
     assert mirrored == pytest.approx((-value, -high, -low), abs=1e-14 * scale)
-    exchanged = plain(combine_proportions(b, a, k2, n2, k1, n1, level=level))
+    exchanged = floats_of(combine_proportions(b, a, k2, n2, k1, n1, level=level))
     assert exchanged == pytest.approx((value, low, high), abs=1e-14 * scale)
     # a p1 + b p2 = b + a p1 - b (1 - p2)
-    turned = plain(combine_proportions(a, -b, k1, n1, n2 - k2, n2, level=level))
+    turned = floats_of(combine_proportions(a, -b, k1, n1, n2 - k2, n2, level=level))
     assert tuple(b + t for t in turned) == pytest.approx((value, low, high), abs=1e-14 * scale)
 
 
@@ -194,7 +191,7 @@ def test_combinations_of_arrays() -> None:
     a, b = rng.normal(size=(2, 20_000))
     result = combine_proportions(a, b, k1, n1, k2, n2, level=0.95)
     for i in range(0, 20_000, 1999):
-        alone = plain(combine_proportions(a[i], b[i], k1[i], n1[i], k2[i], n2[i], level=0.95))
+        alone = floats_of(combine_proportions(a[i], b[i], k1[i], n1[i], k2[i], n2[i], level=0.95))
         assert alone == tuple(float(part[i]) for part in result)
     result = combine_proportions(1, -1, [0, 1], [0, 2], 1, 2, level=0.95)
     assert all(np.isnan(part[0]) for part in result)

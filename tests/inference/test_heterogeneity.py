@@ -13,6 +13,8 @@ from scipy.stats import chi2, norm, t
 
 import clfeval
 from clfeval.inference.heterogeneity import _uniform_points, random_effects
+from tests.results import rows_by, value_of
+from tests.samples import informed_scores, logistic
 from tests.thoroughness import examples
 
 # Thirteen trials of the BCG vaccine: with and without tuberculosis, vaccinated and not (Colditz and
@@ -188,22 +190,19 @@ def test_report_has_it_for_each_column_of_slices() -> None:
     """Of AUC on the logit scale: the error of logit A is that of A, divided by A (1 - A)."""
     dice = np.random.default_rng(7)
     truth = dice.random(800) < 0.4
-    scores = np.clip(0.3 * truth + dice.random(800) * 0.7, 0, 1)
+    scores = informed_scores(dice, truth, 0.3)
     site = dice.integers(0, 5, 800)
     result = clfeval.report(truth, {"m": scores}, by={"site": site})
-    rows = {row["measure"]: row for row in result.tables["heterogeneity"]}
+    rows = rows_by(result, "heterogeneity", "measure")
     assert {*rows} == {"roc_auc", "oe_ratio"}
-    of = [
-        row
-        for row in result.tables["measures"]
-        if row["slice"] is not None and row["measure"] == "roc_auc"
-    ]
-    areas = np.array([row["value"].value for row in of])
-    errors = np.array([row["se"] for row in of]) / (areas * (1 - areas))
+    by_slice = rows_by(result, "measures", "slice", measure="roc_auc")
+    slices = [row for label, row in by_slice.items() if label is not None]
+    areas = np.array([value_of(row["value"]) for row in slices])
+    errors = np.array([row["se"] for row in slices]) / (areas * (1 - areas))
     other = by_hand(np.log(areas / (1 - areas)), errors, 0.95)
     found = rows["roc_auc"]
     for name in ("low", "high"):
-        expected = 1 / (1 + np.exp(-other[name]))
+        expected = logistic(other[name])
         assert getattr(found["mean"], name) == pytest.approx(expected, abs=1e-5)
     prediction = found["prediction"]
     for end, probability in ((prediction.low, 0.025), (prediction.high, 0.975)):

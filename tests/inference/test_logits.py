@@ -19,6 +19,7 @@ from clfeval.inference.proportions import (
     predictive_value,
     rate_ratio,
 )
+from tests.inference.floats import floats_of
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -30,19 +31,17 @@ cells = st.tuples(*[st.integers(1, 10**6)] * 4)
 counts = st.tuples(*[st.integers(0, 50)] * 4)
 
 
-def plain(result: tuple[np.ndarray, ...]) -> tuple[float, ...]:
-    return tuple(float(x) for x in result)
-
-
 def test_the_book() -> None:
     """Chapter 15: PPV and NPV at a prevalence of 55.5 %, and Mercaldo's 90 % interval."""
-    ppv = plain(predictive_value(TP, P, FP, N, 0.555 / 0.445, level=0.9))
+    ppv = floats_of(predictive_value(TP, P, FP, N, 0.555 / 0.445, level=0.9))
     assert ppv == pytest.approx((0.8250115, 0.8156427, 0.8340011), abs=5e-8)
-    npv = plain(predictive_value(TN, N, FN, P, 0.445 / 0.555, level=0.9))
+    npv = floats_of(predictive_value(TN, N, FN, P, 0.445 / 0.555, level=0.9))
     assert npv[0] == pytest.approx(0.7406846, abs=5e-8)
-    assert plain(rate_ratio(TP, P, FP, N, level=0.9))[0] == pytest.approx(3.7802241, abs=5e-8)
-    assert plain(rate_ratio(FN, P, TN, N, level=0.9))[0] == pytest.approx(0.2807127, abs=5e-8)
-    assert plain(odds_ratio(TP, FP, FN, TN, level=0.9))[0] == pytest.approx(13.4665248, abs=5e-8)
+    assert floats_of(rate_ratio(TP, P, FP, N, level=0.9))[0] == pytest.approx(3.7802241, abs=5e-8)
+    assert floats_of(rate_ratio(FN, P, TN, N, level=0.9))[0] == pytest.approx(0.2807127, abs=5e-8)
+    assert floats_of(odds_ratio(TP, FP, FN, TN, level=0.9))[0] == pytest.approx(
+        13.4665248, abs=5e-8
+    )
 
 
 def mercaldo(tp: int, fp: int, fn: int, tn: int, prevalence: float, z: float) -> list[list[float]]:
@@ -64,9 +63,9 @@ def test_mercaldo(cells: tuple[int, int, int, int], prevalence: float, level: fl
     tp, fp, fn, tn = cells
     odds = prevalence / (1 - prevalence)
     ppv, npv = mercaldo(*cells, prevalence, critical_value(level))
-    mine = plain(predictive_value(tp, tp + fn, fp, fp + tn, odds, level=level))
+    mine = floats_of(predictive_value(tp, tp + fn, fp, fp + tn, odds, level=level))
     assert mine == pytest.approx(ppv, rel=1e-9)
-    mine = plain(predictive_value(tn, fp + tn, fn, tp + fn, 1 / odds, level=level))
+    mine = floats_of(predictive_value(tn, fp + tn, fn, tp + fn, 1 / odds, level=level))
     assert mine == pytest.approx(npv, rel=1e-9)
 
 
@@ -75,13 +74,15 @@ def test_ratios_against_statsmodels(cells: tuple[int, int, int, int], level: flo
     tp, fp, fn, tn = cells
     table = Table2x2([[tp, fn], [fp, tn]])
     expected = (table.riskratio, *table.riskratio_confint(1 - level))
-    assert plain(rate_ratio(tp, tp + fn, fp, fp + tn, level=level)) == pytest.approx(expected)
+    assert floats_of(rate_ratio(tp, tp + fn, fp, fp + tn, level=level)) == pytest.approx(expected)
     expected = confint_proportions_2indep(
         tp, tp + fn, fp, fp + tn, compare="ratio", method="log", alpha=1 - level
     )
-    assert plain(rate_ratio(tp, tp + fn, fp, fp + tn, level=level))[1:] == pytest.approx(expected)
+    assert floats_of(rate_ratio(tp, tp + fn, fp, fp + tn, level=level))[1:] == pytest.approx(
+        expected
+    )
     expected = (table.oddsratio, *table.oddsratio_confint(1 - level))
-    assert plain(odds_ratio(tp, fp, fn, tn, level=level)) == pytest.approx(expected)
+    assert floats_of(odds_ratio(tp, fp, fn, tn, level=level)) == pytest.approx(expected)
 
 
 def share(part: Fraction, whole: Fraction) -> float:
@@ -106,7 +107,7 @@ def test_every_value_is_right_and_limits_need_four_cells(
             share(odds * tp * n, odds * tp * n + fp * p),
         ),
     ):
-        value, low, high = plain(result)
+        value, low, high = floats_of(result)
         assert value == pytest.approx(expected, rel=5e-16, abs=0, nan_ok=True)
         assert math.isnan(low) == math.isnan(high) == (not full)
         if full:
@@ -121,18 +122,18 @@ def test_no_digits_are_lost_next_to_0_and_1(odds: Fraction, k2: int) -> None:
     reach = Fraction(math.exp(critical_value(0.95) * math.sqrt((n - k2) / n / k2 + 1 / n / k1)))
     expected = [x / (x + y), x / (x + y * reach), x / (x + y / reach)]
     mine = predictive_value(k1, n, k2, n, float(odds), level=0.95)
-    assert plain(mine) == pytest.approx([float(e) for e in expected], rel=1e-15, abs=0)
+    assert floats_of(mine) == pytest.approx([float(e) for e in expected], rel=1e-15, abs=0)
 
 
 def test_extreme_odds_and_widths() -> None:
-    assert plain(predictive_value(1, 2, 1, 2, 0, level=0.9)) == (0, 0, 0)
-    assert plain(predictive_value(1, 2, 1, 2, math.inf, level=0.9)) == (1, 1, 1)
-    assert plain(predictive_value(1, 2, 1, 2, 1e-300, level=0.9))[0] == pytest.approx(1e-300)
-    assert plain(predictive_value(1, 2, 1, 2, 1e300, level=0.9))[0] == 1
-    assert np.isnan(plain(predictive_value(1, 2, 1, 2, math.nan, level=0.9))).all()
+    assert floats_of(predictive_value(1, 2, 1, 2, 0, level=0.9)) == (0, 0, 0)
+    assert floats_of(predictive_value(1, 2, 1, 2, math.inf, level=0.9)) == (1, 1, 1)
+    assert floats_of(predictive_value(1, 2, 1, 2, 1e-300, level=0.9))[0] == pytest.approx(1e-300)
+    assert floats_of(predictive_value(1, 2, 1, 2, 1e300, level=0.9))[0] == 1
+    assert np.isnan(floats_of(predictive_value(1, 2, 1, 2, math.nan, level=0.9))).all()
     # a tenth of a millionth of a hit: the interval is all there is
-    assert plain(rate_ratio(1e-7, 1, 1, 2, level=0.9)) == pytest.approx((2e-7, 0, math.inf))
-    assert plain(predictive_value(1e-7, 1, 1, 2, 1, level=0.9))[1:] == (0, 1)
+    assert floats_of(rate_ratio(1e-7, 1, 1, 2, level=0.9)) == pytest.approx((2e-7, 0, math.inf))
+    assert floats_of(predictive_value(1e-7, 1, 1, 2, 1, level=0.9))[1:] == (0, 1)
 
 
 def test_arrays_and_what_is_refused() -> None:
@@ -140,7 +141,7 @@ def test_arrays_and_what_is_refused() -> None:
     result = predictive_value([8, 5], 10, [1, 0], [20, 20], odds, level=0.95)
     assert all(part.shape == (3, 2) for part in result)
     alone = predictive_value(8, 10, 1, 20, 10, level=0.95)
-    assert tuple(part[2, 0] for part in result) == plain(alone)
+    assert tuple(part[2, 0] for part in result) == floats_of(alone)
     assert all(isinstance(part, np.ndarray) for part in alone)
     for bad in ((-1, 2, 1, 2), (3, 2, 1, 2), (1, 2, -1, 2), (1, 2, 3, 2)):
         with pytest.raises(ValueError, match=r"\b0\b.*\bn\b"):

@@ -17,6 +17,7 @@ from clfeval.inference.region_intervals import partial_derivatives
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import phi_delta
+from tests.inference.floats import floats_of
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -32,41 +33,39 @@ def at_rates(name: str, tp: Any, fp: Any, p: Any) -> Any:
     return CATALOG[name].function(Confusion.from_prevalence(tp, fp, p))
 
 
-def plain(result: Arrays) -> Numbers:
-    return tuple(float(x) for x in result)
-
-
 # differences
 
 
 def test_differences_by_hand() -> None:
     """5 (2..9) less 1 (0..5): 3 down and 4 of the other up; 4 up and 1 of the other down."""
     first, second = (5, 2, 9), (1, 0, 5)
-    assert plain(measure_difference(*first, *second, 0)) == pytest.approx(
+    assert floats_of(measure_difference(*first, *second, 0)) == pytest.approx(
         (4, 4 - 5, 4 + math.sqrt(17))
     )
-    assert plain(measure_difference(*first, *second, 1)) == pytest.approx((4, 4 - 1, 4 + 3))
-    assert plain(measure_difference(*first, *second, -1)) == pytest.approx((4, 4 - 7, 4 + 5))
+    assert floats_of(measure_difference(*first, *second, 1)) == pytest.approx((4, 4 - 1, 4 + 3))
+    assert floats_of(measure_difference(*first, *second, -1)) == pytest.approx((4, 4 - 7, 4 + 5))
     # rho = 1/2: 9 - 12 + 16 = 13 and 16 - 4 + 1 = 13
     expected = (4, 4 - math.sqrt(13), 4 + math.sqrt(13))
-    assert plain(measure_difference(*first, *second, 0.5)) == pytest.approx(expected)
+    assert floats_of(measure_difference(*first, *second, 0.5)) == pytest.approx(expected)
 
 
 @given(estimate, estimate, st.floats(-1, 1))
 def test_what_holds_of_every_difference(first: Numbers, second: Numbers, rho: float) -> None:
-    value, low, high = plain(measure_difference(*first, *second, rho))
+    value, low, high = floats_of(measure_difference(*first, *second, rho))
     assert value == first[0] - second[0]
     assert first[1] - second[2] <= low <= value <= high <= first[2] - second[1]
-    assert plain(measure_difference(*second, *first, rho)) == pytest.approx((-value, -high, -low))
-    looser = plain(measure_difference(*first, *second, (rho - 1) / 2))
+    assert floats_of(measure_difference(*second, *first, rho)) == pytest.approx(
+        (-value, -high, -low)
+    )
+    looser = floats_of(measure_difference(*first, *second, (rho - 1) / 2))
     assert looser[1] <= low + 1e-12
     assert high <= looser[2] + 1e-12
 
 
 def test_the_same_estimate_twice() -> None:
     """At rho = 1 the legs lie on one another: what is left is how much they differ."""
-    assert plain(measure_difference(3, 1, 5, 3, 1, 5, 1)) == (0, 0, 0)
-    assert plain(measure_difference(3, 2, 6, 3, 2, 6, 1)) == (0, 1 - 3, 3 - 1)
+    assert floats_of(measure_difference(3, 1, 5, 3, 1, 5, 1)) == (0, 0, 0)
+    assert floats_of(measure_difference(3, 2, 6, 3, 2, 6, 1)) == (0, 1 - 3, 3 - 1)
 
 
 def test_infinite_limits_and_values() -> None:
@@ -89,7 +88,7 @@ def test_infinite_limits_and_values() -> None:
 def test_unknown_arguments_and_wrong_ones() -> None:
     whole = [3.0, 1, 5, 2, 1, 4, 0.5]
     for place in range(7):
-        value, low, high = plain(measure_difference(*whole[:place], NAN, *whole[place + 1 :]))
+        value, low, high = floats_of(measure_difference(*whole[:place], NAN, *whole[place + 1 :]))
         assert math.isnan(low)
         assert math.isnan(high)
         assert math.isnan(value) == (place in (0, 3))
@@ -175,7 +174,7 @@ def test_slopes_of_a_measure_that_short_steps_round_away() -> None:
     ids=["infinite value", "infinite", "NaN", "0/0", "constant", "flat", "no rates"],
 )
 def test_what_has_no_slope_has_0(measure: Measure, tp: float, fp: float) -> None:
-    assert plain(partial_derivatives(measure, tp, fp)) == (0, 0)
+    assert floats_of(partial_derivatives(measure, tp, fp)) == (0, 0)
 
 
 @pytest.mark.parametrize("rates", [(-0.1, 0.5), (0.5, 1.1)])
@@ -192,4 +191,4 @@ def test_every_element_by_itself() -> None:
     for i, j in np.ndindex(3, 4):
         p = odds[i, 0] / (1 + odds[i, 0])
         alone = partial_derivatives(lambda t, f, p=p: at_rates("mcc", t, f, p), tp[j], fp[j])
-        assert plain(alone) == (together[0][i, j], together[1][i, j])
+        assert floats_of(alone) == (together[0][i, j], together[1][i, j])

@@ -25,8 +25,8 @@ def test_every_model_errs_in_half_and_every_two_agree_in_half(models: int, rows:
     assert (together[~np.eye(models, dtype=bool)] == rows // 4).all()
 
 
-def drawn(counts: list[list[int]], n: int = 20_000) -> np.ndarray:
-    """Draw weights of tables (class, right or wrong) of one model: (n, 2, 2)."""
+def posterior_weights(counts: list[list[int]], n: int = 20_000) -> np.ndarray:
+    """Return drawn weights of tables (class, right or wrong) of one model: (n, 2, 2)."""
     shapes = np.array(counts) + 0.5
     truth = np.array([[True, True], [False, False]])
     rng = np.random.default_rng(1)
@@ -36,7 +36,7 @@ def drawn(counts: list[list[int]], n: int = 20_000) -> np.ndarray:
 
 def test_rates_are_of_jeffreys_distribution_and_the_class_ratio_too() -> None:
     """9 of 9 right: Beta(9.5, .5), mean .95; 48 of 51: Beta(48.5, 3.5); Beta(9.5, 51.5)."""
-    weights = drawn([[9, 0], [48, 3]])
+    weights = posterior_weights([[9, 0], [48, 3]])
     np.testing.assert_allclose(weights.sum(axis=(1, 2)), 60)
     classes = weights.sum(axis=2)
     right = weights[:, :, 0] / classes
@@ -68,10 +68,10 @@ def test_a_pair_of_models_is_perks_distribution() -> None:
 def test_draws_do_not_depend_on_how_many_are_made_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    one = drawn([[9, 0], [48, 3]], 50)
+    one = posterior_weights([[9, 0], [48, 3]], 50)
     monkeypatch.setattr(unseen, "CELLS", 12)
-    np.testing.assert_array_equal(drawn([[9, 0], [48, 3]], 50), one)
-    np.testing.assert_array_equal(drawn([[9, 0], [48, 3]], 20), one[:20])
+    np.testing.assert_array_equal(posterior_weights([[9, 0], [48, 3]], 50), one)
+    np.testing.assert_array_equal(posterior_weights([[9, 0], [48, 3]], 20), one[:20])
 
 
 def test_one_class_alone_has_all_the_rows() -> None:

@@ -31,7 +31,7 @@ def grid(sizes: list[int]) -> tuple[np.ndarray, np.ndarray]:
     return np.array(k), np.array(n)
 
 
-def bounds(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
+def exact_limits(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
     low, high = clopper_pearson(k, n, level=level)
     return float(low), float(high)
 
@@ -86,7 +86,7 @@ def at_most(k: int, n: int, p: Decimal) -> Decimal:
 @pytest.mark.parametrize("k", [0, 1, 2, 5])
 def test_upper_bounds_of_rare_events_to_fifty_digits(k: int, n: int, level: float) -> None:
     tail = (1 - level) / 2
-    _, high = bounds(k, n, level)
+    _, high = exact_limits(k, n, level)
     with localcontext(prec=50):
         # a relative change of 1e-12 in p changes the tail by less than 100 times that
         solved = float(at_most(k, n, Decimal(high)))
@@ -102,7 +102,7 @@ def test_an_interval_does_not_depend_on_its_company(batch: list[tuple[int, float
     k = np.array([round(size * share) for size, share in batch])
     low, high = clopper_pearson(k, n, level=0.95)
     for i in {0, len(batch) // 2, len(batch) - 1}:
-        assert (low[i], high[i]) == bounds(int(k[i]), int(n[i])), "to the last bit"
+        assert (low[i], high[i]) == exact_limits(int(k[i]), int(n[i])), "to the last bit"
     half = clopper_pearson(k[::2], n[::2], level=0.95)
     assert (half[0].tolist(), half[1].tolist()) == (low[::2].tolist(), high[::2].tolist())
 
@@ -110,7 +110,7 @@ def test_an_interval_does_not_depend_on_its_company(batch: list[tuple[int, float
 def test_shapes_broadcast_and_no_trial_is_undefined() -> None:
     low, high = clopper_pearson([[0, 1, 2]], [[2], [4]], level=0.95)
     assert low.shape == high.shape == (2, 3)
-    assert (low[1, 2], high[1, 2]) == bounds(2, 4)
+    assert (low[1, 2], high[1, 2]) == exact_limits(2, 4)
     assert np.isnan(clopper_pearson(0, 0, level=0.95)).all()
     low, high = clopper_pearson([], [], level=0.95)
     assert (low.shape, high.shape) == ((0,), (0,))

@@ -15,6 +15,7 @@ from clfeval.measures.calibration import (
     calibration_slope,
     slope_influence,
 )
+from tests.samples import logistic
 
 
 def fixed(*numbers: float) -> Counts:
@@ -113,8 +114,8 @@ def test_many_scores_start_near_the_top_and_end_at_it() -> None:
     """sum n / (1 + exp(-a - x)) = P, also where blocks of scores say where to start."""
     rng = np.random.default_rng(7)
     x = np.sort(rng.normal(0, 3, 9000))
-    positives = (rng.uniform(size=9000) < 1 / (1 + np.exp(-x + 2))).astype(np.int64)
-    p = 1 / (1 + np.exp(-x))
+    positives = (rng.uniform(size=9000) < logistic(x - 2)).astype(np.int64)
+    p = logistic(x)
     a = calibration_in_the_large(p, positives, 1 - positives).item()
     expected = (1 / (1 + np.exp(-a - np.log(p) + np.log1p(-p)))).sum()
     assert expected == pytest.approx(positives.sum(), rel=1e-12)

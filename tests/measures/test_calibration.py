@@ -12,6 +12,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.logistic import fit_intercept, fit_line, log_odds
 from clfeval.measures.record import undefined_reason
+from tests.measures.values import measure_value
 from tests.texts import check_text
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -20,30 +21,33 @@ pytestmark = pytest.mark.filterwarnings("error")
 P, POS, NEG = np.array([0.2, 0.8]), np.array([4, 9]), np.array([6, 1])
 
 
-def value(name: str, p: Any = P, pos: Any = POS, neg: Any = NEG, **settings: Any) -> float:
-    measure = CATALOG[name].with_settings(**settings)
-    return float(measure.function(np.asarray(p, float), np.asarray(pos), np.asarray(neg)))
+def value_at_points(
+    name: str, p: Any = P, pos: Any = POS, neg: Any = NEG, **settings: Any
+) -> float:
+    """Return a measure of these scores, by default of the twenty rows above."""
+    counts = np.asarray(p, float), np.asarray(pos), np.asarray(neg)
+    return measure_value(name, *counts, **settings)
 
 
 def test_a_line_through_two_points() -> None:
     """Two probabilities: the line meets ln(4/6) at ln(1/4) and ln(9/1) at ln 4."""
     slope = (math.log(9) - math.log(4 / 6)) / (2 * math.log(4))
-    assert value("calibration_slope") == pytest.approx(slope, abs=1e-14)
+    assert value_at_points("calibration_slope") == pytest.approx(slope, abs=1e-14)
     middle = (math.log(9) + math.log(4 / 6)) / 2
-    assert value("calibration_intercept") == pytest.approx(middle, abs=1e-14)
+    assert value_at_points("calibration_intercept") == pytest.approx(middle, abs=1e-14)
 
 
 def test_in_the_large_of_one_probability() -> None:
     """All rows at .2, half of them positive: a + ln(1/4) = ln 1."""
-    found = value("calibration_in_the_large", [0.2], [3], [3])
+    found = value_at_points("calibration_in_the_large", [0.2], [3], [3])
     assert found == pytest.approx(math.log(4), abs=1e-14)
-    assert math.isnan(value("calibration_slope", [0.2], [3], [3]))
+    assert math.isnan(value_at_points("calibration_slope", [0.2], [3], [3]))
 
 
 def test_observed_to_expected() -> None:
-    assert value("oe_ratio") == pytest.approx(13 / (10 * 0.2 + 10 * 0.8), abs=1e-15)
-    assert value("oe_ratio", [0, 0.5], [1, 0], [3, 0]) == math.inf
-    assert math.isnan(value("oe_ratio", [0, 0.5], [0, 0], [3, 0]))
+    assert value_at_points("oe_ratio") == pytest.approx(13 / (10 * 0.2 + 10 * 0.8), abs=1e-15)
+    assert value_at_points("oe_ratio", [0, 0.5], [1, 0], [3, 0]) == math.inf
+    assert math.isnan(value_at_points("oe_ratio", [0, 0.5], [0, 0], [3, 0]))
 
 
 def test_bins_hold_their_left_edge_and_the_last_one_both() -> None:
@@ -51,11 +55,15 @@ def test_bins_hold_their_left_edge_and_the_last_one_both() -> None:
     one = np.ones(4, int)
     # .29 alone, .3 alone, .7 alone, 1 alone
     expected = (0.29 + 0.3 + 0.7 + 0) / 4
-    assert value("ece", p, [0, 0, 0, 1], one - [0, 0, 0, 1]) == pytest.approx(expected, abs=1e-15)
+    assert value_at_points("ece", p, [0, 0, 0, 1], one - [0, 0, 0, 1]) == pytest.approx(
+        expected, abs=1e-15
+    )
     # with bins of .01, .29 and .295 share one; truth 1 and 0 meet .585
-    assert value("ece", [0.29, 0.295], [1, 0], [0, 1], bins=100) == pytest.approx(0.415 / 2)
+    assert value_at_points("ece", [0.29, 0.295], [1, 0], [0, 1], bins=100) == pytest.approx(
+        0.415 / 2
+    )
     # .95 and 1 share the last
-    assert value("mce", [0.95, 1.0], [0, 1], [1, 0]) == pytest.approx((1.95 - 1) / 2)
+    assert value_at_points("mce", [0.95, 1.0], [0, 1], [1, 0]) == pytest.approx((1.95 - 1) / 2)
 
 
 def test_what_chance_adds_is_taken_off() -> None:
@@ -65,9 +73,9 @@ def test_what_chance_adds_is_taken_off() -> None:
     drawn = rng.normal(share, np.sqrt(share * (1 - share) / n), (400_000, 2))
     plain = (n * abs(share - p)).sum() / 20
     chance = (n * abs(drawn - p)).sum(axis=1).mean() / 20
-    assert value("ece_debiased") == pytest.approx(2 * plain - chance, abs=5e-4)
-    assert value("ece_debiased", [0.5], [50], [50]) == 0  # it would be below
-    assert value("ece_debiased", [0, 1], [0, 3], [3, 0]) == 0
+    assert value_at_points("ece_debiased") == pytest.approx(2 * plain - chance, abs=5e-4)
+    assert value_at_points("ece_debiased", [0.5], [50], [50]) == 0  # it would be below
+    assert value_at_points("ece_debiased", [0, 1], [0, 3], [3, 0]) == 0
 
 
 def test_hosmer_and_lemeshow_by_hand() -> None:
@@ -79,14 +87,16 @@ def test_hosmer_and_lemeshow_by_hand() -> None:
         pair, seen = p[2 * g : 2 * g + 2], truth[2 * g : 2 * g + 2].sum()
         e = pair.sum()
         expected += (seen - e) ** 2 / (e * (1 - e / 2))
-    assert value("hosmer_lemeshow", p, truth * 1, ~truth * 1) == pytest.approx(expected, abs=1e-12)
-    assert value("hosmer_lemeshow", [0, 1], [0, 3], [3, 0]) == 0
-    assert value("hosmer_lemeshow", [0, 1], [1, 3], [3, 0]) == math.inf
+    assert value_at_points("hosmer_lemeshow", p, truth * 1, ~truth * 1) == pytest.approx(
+        expected, abs=1e-12
+    )
+    assert value_at_points("hosmer_lemeshow", [0, 1], [0, 3], [3, 0]) == 0
+    assert value_at_points("hosmer_lemeshow", [0, 1], [1, 3], [3, 0]) == math.inf
 
 
 def test_the_uncertainty_of_the_brier_score_by_hand() -> None:
     """Of 20 rows .65 are positive."""
-    assert value("brier_uncertainty") == pytest.approx(0.65 * 0.35, abs=1e-15)
+    assert value_at_points("brier_uncertainty") == pytest.approx(0.65 * 0.35, abs=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -100,14 +110,14 @@ def test_the_uncertainty_of_the_brier_score_by_hand() -> None:
 )
 def test_settings_out_of_range_are_refused(name: str, settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"\d") as caught:
-        value(name, **settings)
+        value_at_points(name, **settings)
     check_text(str(caught.value))
 
 
 def test_a_score_at_the_threshold_counts_and_too_few_rows_have_no_top() -> None:
-    assert value("net_benefit@t", t=0.8) == pytest.approx(9 / 20 - 1 / 20 * 4, abs=1e-15)
-    assert value("net_benefit@t", t=0.81) == 0
-    assert math.isnan(value("precision@k", k=21))
+    assert value_at_points("net_benefit@t", t=0.8) == pytest.approx(9 / 20 - 1 / 20 * 4, abs=1e-15)
+    assert value_at_points("net_benefit@t", t=0.81) == 0
+    assert math.isnan(value_at_points("precision@k", k=21))
 
 
 UNDEFINED = [  # p, positives, negatives, settings, the measures and why
@@ -199,7 +209,7 @@ def test_what_is_undefined_says_why(
     found = {
         measure.id: undefined_reason(measure.undefined, table)
         for measure in every
-        if math.isnan(value(measure.id, p, pos, neg, **settings))
+        if math.isnan(value_at_points(measure.id, p, pos, neg, **settings))
     }
     assert found == expected
 

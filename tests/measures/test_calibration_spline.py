@@ -20,6 +20,7 @@ from clfeval.measures.calibration_spline import (
     row_quantiles,
 )
 from clfeval.measures.logistic import log_odds
+from tests.results import rows_by, value_of
 
 SCORES = Path(__file__).parents[2] / "fixtures/breast-cancer/scores.csv"
 
@@ -81,8 +82,8 @@ def test_the_report_has_the_distances_of_three_knots() -> None:
     expected = [distances.mean(), *np.quantile(distances, (0.5, 0.9))]
     names = ["ici", "e50", "e90"]
     result = clfeval.report(SCORES, positive="malignant", measure=names, model=["svm"])
-    rows = {row["measure"]: row for row in result.tables["measures"]}
-    assert [rows[name]["value"].value for name in names] == pytest.approx(expected, abs=1e-9)
+    rows = rows_by(result, "measures", "measure")
+    assert [value_of(rows[name]["value"]) for name in names] == pytest.approx(expected, abs=1e-9)
     for name in names:
         assert rows[name]["value"].low is None
         assert 0 < rows[name]["calibrated_mean"] < rows[name]["calibrated_high"]

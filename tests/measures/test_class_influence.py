@@ -38,7 +38,7 @@ def smooth(c: int) -> Iterator[tuple[str, Of, Of]]:
                 )
 
 
-def tables() -> list[Counts]:
+def class_tables() -> list[Counts]:
     rng = np.random.default_rng(1)
     unsaid = rng.integers(1, 30, (4, 4)) + np.diag([9, 30, 2, 50])
     unsaid[:, 2] = 0
@@ -58,7 +58,7 @@ def slopes(of: Of, n: Floats, step: float) -> Floats:
     return np.asarray(np.stack(found, axis=-1) * n.sum())
 
 
-@pytest.mark.parametrize("n", tables(), ids=["2", "3", "5", "never said"])
+@pytest.mark.parametrize("n", class_tables(), ids=["2", "3", "5", "never said"])
 def test_numerical_differentiation(n: Counts) -> None:
     counts, shares = n.astype(float), (n / n.sum()).ravel()
     inside = n.ravel() > 0  # an empty cell has no count below

@@ -20,6 +20,7 @@ from clfeval.measures.multiclass_table import (
     measure_by_class,
     one_vs_rest_tables,
 )
+from tests.measures.values import multiclass_value
 
 # Kuhn and Johnson, Applied Machine Learning for Tabular Data: Table 15.5 has rows predicted
 # and columns truth: 2, 3, 4, 5, 6, X; X is never true nor predicted
@@ -34,13 +35,6 @@ DICE = np.array(
     ]
 ).T
 SIZES = range(2, 13)
-
-
-def measured(name: str, n: Counts, **settings: Any) -> Floats:
-    form = CATALOG[name].with_settings(**settings).classes
-    assert form is not None
-    assert form.compute is not None
-    return form.compute(n)
 
 
 def of_class(name: str, n: Counts, by: Average | None = None, **settings: Any) -> Floats:
@@ -70,35 +64,35 @@ EVERY_TABLE = pytest.mark.parametrize(
 )
 
 
-def rows_of(n: Counts) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Write the cells as weighted rows."""
+def weighted_cells(n: Counts) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return truth, prediction and weight of each cell that is not empty."""
     truth, said = np.nonzero(n)
     return truth, said, n[truth, said]
 
 
 def test_share_of_the_commonest_class() -> None:
     n = np.array([[6, 2, 0], [1, 7, 2], [0, 3, 9]])  # rows 8, 10, 12; 30 in all
-    assert measured("no_information_rate", n) == 12 / 30
+    assert multiclass_value("no_information_rate", n) == 12 / 30
 
 
 def test_positions_and_costs_by_hand() -> None:
     n = np.array([[6, 2, 1], [1, 7, 2], [3, 0, 9]])
-    assert measured("ordinal_mae", n) == (2 + 1 + 2 + 2 * (1 + 3)) / 31
-    assert measured("ordinal_mse", n) == (2 + 1 + 2 + 4 * (1 + 3)) / 31
-    assert measured("ordinal_rmse", n) == math.sqrt(21 / 31)
-    assert measured("accuracy_within_1", n) == 27 / 31
+    assert multiclass_value("ordinal_mae", n) == (2 + 1 + 2 + 2 * (1 + 3)) / 31
+    assert multiclass_value("ordinal_mse", n) == (2 + 1 + 2 + 4 * (1 + 3)) / 31
+    assert multiclass_value("ordinal_rmse", n) == math.sqrt(21 / 31)
+    assert multiclass_value("accuracy_within_1", n) == 27 / 31
     costs = [[-1, 2, 5], [1, 0, 3], [10, 4, -2]]
     expected = (-6 + 2 * 2 + 5 + 1 + 2 * 3 + 3 * 10 - 2 * 9) / 31
-    assert measured("expected_cost", n, costs=costs) == expected
+    assert multiclass_value("expected_cost", n, costs=costs) == expected
     for bad in (costs[:2], [[0, 1], [1, 0]], [[0, 1, 2], [1, 0, 3], [1, math.inf, 0]]):
         with pytest.raises(ValueError, match="costs"):
-            measured("expected_cost", n, costs=bad)
+            multiclass_value("expected_cost", n, costs=bad)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # scikit-learn's, of what is undefined
 @EVERY_TABLE
 def test_scikit_learn_on_the_whole_table(n: Counts) -> None:
-    truth, said, w = rows_of(n)
+    truth, said, w = weighted_cells(n)
     peers = {
         "accuracy": metrics.accuracy_score(truth, said, sample_weight=w),
         "error_rate": metrics.zero_one_loss(truth, said, sample_weight=w),
@@ -116,16 +110,16 @@ def test_scikit_learn_on_the_whole_table(n: Counts) -> None:
             truth, said, labels=range(len(n)), weights=weights, sample_weight=w
         )
     for name, expected in peers.items():
-        found = float(measured(name, n))
+        found = float(multiclass_value(name, n))
         if math.isnan(found):  # where scikit-learn makes 0 of it
             assert (n.sum(axis=0) > 0).sum() == 1 or (n.sum(axis=1) > 0).sum() == 1, name
         else:
             assert found == pytest.approx(expected, abs=1e-12), name
     if (n.sum(axis=1) > 0).all():
         balanced = metrics.balanced_accuracy_score(truth, said, sample_weight=w)
-        assert measured("balanced_accuracy", n) == pytest.approx(balanced, abs=1e-12)
+        assert multiclass_value("balanced_accuracy", n) == pytest.approx(balanced, abs=1e-12)
     else:
-        assert np.isnan(measured("balanced_accuracy", n))
+        assert np.isnan(multiclass_value("balanced_accuracy", n))
         balanced = metrics.balanced_accuracy_score(truth, said, sample_weight=w)
         assert of_class("recall", n, "macro") == pytest.approx(balanced, abs=1e-12)
 
@@ -133,7 +127,7 @@ def test_scikit_learn_on_the_whole_table(n: Counts) -> None:
 @EVERY_TABLE
 @pytest.mark.parametrize("by", [None, "macro", "weighted", "micro"])
 def test_scikit_learn_class_by_class_and_averaged(n: Counts, by: Average | None) -> None:
-    truth, said, w = rows_of(n)
+    truth, said, w = weighted_cells(n)
     labels = range(len(n))
     for beta in (0.5, 1.0, 2.0):
         peers = metrics.precision_recall_fscore_support(
@@ -147,13 +141,13 @@ def test_scikit_learn_class_by_class_and_averaged(n: Counts, by: Average | None)
         for mine, theirs in zip(found, peers, strict=False):
             np.testing.assert_allclose(mine, theirs, atol=1e-12, rtol=0)
     if by == "micro":
-        assert of_class("sensitivity", n, by) == measured("accuracy", n)
-        assert of_class("precision", n, by) == measured("accuracy", n)
+        assert of_class("sensitivity", n, by) == multiclass_value("accuracy", n)
+        assert of_class("precision", n, by) == multiclass_value("accuracy", n)
 
 
 @EVERY_TABLE
 def test_scikit_learn_one_class_against_the_rest(n: Counts) -> None:
-    truth, said, w = rows_of(n)
+    truth, said, w = weighted_cells(n)
     tables = metrics.multilabel_confusion_matrix(truth, said, labels=range(len(n)), sample_weight=w)
     (tn, fp), (fn, tp) = np.moveaxis(tables, 0, -1)
     mine = one_vs_rest_tables(n)
@@ -198,7 +192,7 @@ def test_two_classes_are_many_of_two(seed: int) -> None:
     n, table = np.array([[tn, fp], [fn, tp]]), Confusion(tp, fp, fn, tn)
     for name in ("accuracy", "error_rate", "balanced_accuracy", "kappa", "mcc"):
         expected = CATALOG[name].function(table)
-        np.testing.assert_allclose(measured(name, n), expected, atol=1e-12, rtol=0)
+        np.testing.assert_allclose(multiclass_value(name, n), expected, atol=1e-12, rtol=0)
     for name, measure in CATALOG.items():
         if measure.classes is not None and measure.classes.parts is not None:
             one = measure.with_settings(beta=2.0)
@@ -227,8 +221,8 @@ def test_undefined() -> None:
         "accuracy_within_1",
         "no_information_rate",
     ]
-    assert all(np.isnan(measured(name, nothing)) for name in whole)
-    undefined = {name for name in whole if np.isnan(measured(name, alike))}
+    assert all(np.isnan(multiclass_value(name, nothing)) for name in whole)
+    undefined = {name for name in whole if np.isnan(multiclass_value(name, alike))}
     assert undefined == {"balanced_accuracy", "mcc", "kappa", "kappa_linear"}
     assert CATALOG["balanced_accuracy"].classes is not None
     assert CATALOG["balanced_accuracy"].classes.undefined == ("class_absent",)
@@ -248,7 +242,9 @@ def test_shares_that_do_not_add_up_to_the_last_digit() -> None:
 def test_products_of_large_counts_do_not_wrap_around() -> None:
     n = np.array([[6, 2, 0], [1, 7, 2], [0, 3, 9]])
     for name in ("mcc", "kappa", "kappa_quadratic"):
-        assert measured(name, n * 10**14) == pytest.approx(measured(name, n), abs=1e-12)
+        assert multiclass_value(name, n * 10**14) == pytest.approx(
+            multiclass_value(name, n), abs=1e-12
+        )
 
 
 def test_many_tables_at_once_are_each_by_itself() -> None:

@@ -23,7 +23,7 @@ from tests.texts import check_text
 NAN, INF = math.nan, math.inf
 
 
-def same(found: np.ndarray, expected: list[float], rel: float = 1e-15) -> None:
+def assert_equal(found: np.ndarray, expected: list[float], rel: float = 1e-15) -> None:
     assert found == pytest.approx(expected, rel=rel, abs=0, nan_ok=True)
 
 
@@ -31,43 +31,43 @@ def test_more_is_better() -> None:
     """From .5 (worth 0) to .9 (worth 1)."""
     x = [-INF, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, INF, NAN]
     ramp = [0.1 / 0.4, 0.2 / 0.4, 0.3 / 0.4]
-    same(maximize(x, 0.5, 0.9), [0, 0, 0, *ramp, 1, 1, 1, NAN])
-    same(maximize(x, 0.5, 0.9, gamma=2), [0, 0, 0, 1 / 16, 4 / 16, 9 / 16, 1, 1, 1, NAN])
+    assert_equal(maximize(x, 0.5, 0.9), [0, 0, 0, *ramp, 1, 1, 1, NAN])
+    assert_equal(maximize(x, 0.5, 0.9, gamma=2), [0, 0, 0, 1 / 16, 4 / 16, 9 / 16, 1, 1, 1, NAN])
     roots = [1 / 2, math.sqrt(1 / 2), math.sqrt(3) / 2]
-    same(maximize(x, 0.5, 0.9, gamma=0.5), [0, 0, 0, *roots, 1, 1, 1, NAN])
+    assert_equal(maximize(x, 0.5, 0.9, gamma=0.5), [0, 0, 0, *roots, 1, 1, 1, NAN])
 
 
 def test_one_value_is_best_with_an_exponent_on_each_side() -> None:
     """Best at 3, nothing at 1 and at 11."""
     x = [-INF, 0, 1, 1.5, 2, 3, 5, 9, 11, 12, INF, NAN]
     plain = [0, 0, 0, 0.5 / 2, 1 / 2, 1, 6 / 8, 2 / 8, 0, 0, 0, NAN]
-    same(target(x, 1, 3, 11), plain)
+    assert_equal(target(x, 1, 3, 11), plain)
     rising = [0, 0, 0, 1 / 16, 1 / 4, 1, 6 / 8, 2 / 8, 0, 0, 0, NAN]
-    same(target(x, 1, 3, 11, gammas=(2, 1)), rising)
+    assert_equal(target(x, 1, 3, 11, gammas=(2, 1)), rising)
     falling = [0, 0, 0, 1 / 4, 1 / 2, 1, math.sqrt(3) / 2, 1 / 2, 0, 0, 0, NAN]
-    same(target(x, 1, 3, 11, gammas=(1, 0.5)), falling)
+    assert_equal(target(x, 1, 3, 11, gammas=(1, 0.5)), falling)
     both = [0, 0, 0, 1 / 2, math.sqrt(1 / 2), 1, 9 / 16, 1 / 16, 0, 0, 0, NAN]
-    same(target(x, 1, 3, 11, gammas=(0.5, 2)), both)
+    assert_equal(target(x, 1, 3, 11, gammas=(0.5, 2)), both)
 
 
 def test_a_box_has_ends_that_belong_to_it_and_ends_that_do_not() -> None:
     x = [-INF, 1, 2, 3, 20, 21, INF, NAN]
-    same(box(x, 2, 20), [0, 0, 1, 1, 1, 0, 0, NAN])
-    same(box(x, above=2, below=20), [0, 0, 0, 1, 0, 0, 0, NAN])
-    same(box(x, 2, below=20), [0, 0, 1, 1, 0, 0, 0, NAN])
-    same(box(x, high=20, above=2), [0, 0, 0, 1, 1, 0, 0, NAN])
-    same(box(x, 2), [0, 0, 1, 1, 1, 1, 1, NAN])
-    same(box(x, high=20), [1, 1, 1, 1, 1, 0, 0, NAN])
-    same(box(x, above=2), [0, 0, 0, 1, 1, 1, 1, NAN])
-    same(box(x, below=20), [1, 1, 1, 1, 0, 0, 0, NAN])
+    assert_equal(box(x, 2, 20), [0, 0, 1, 1, 1, 0, 0, NAN])
+    assert_equal(box(x, above=2, below=20), [0, 0, 0, 1, 0, 0, 0, NAN])
+    assert_equal(box(x, 2, below=20), [0, 0, 1, 1, 0, 0, 0, NAN])
+    assert_equal(box(x, high=20, above=2), [0, 0, 0, 1, 1, 0, 0, NAN])
+    assert_equal(box(x, 2), [0, 0, 1, 1, 1, 1, 1, NAN])
+    assert_equal(box(x, high=20), [1, 1, 1, 1, 1, 0, 0, NAN])
+    assert_equal(box(x, above=2), [0, 0, 0, 1, 1, 1, 1, NAN])
+    assert_equal(box(x, below=20), [1, 1, 1, 1, 0, 0, 0, NAN])
 
 
 def test_a_custom_shape_is_straight_between_points_and_flat_outside() -> None:
     points = [[0, 1], [50, 0.8], [200, 0]]
     x = [-INF, -5, 0, 25, 50, 125, 200, 500, INF, NAN]
-    same(custom(x, points), [1, 1, 1, 0.9, 0.8, 0.4, 0, 0, 0, NAN])
+    assert_equal(custom(x, points), [1, 1, 1, 0.9, 0.8, 0.4, 0, 0, 0, NAN])
     hill = [(0.0, 0.2), (1.0, 1.0), (3.0, 0.5)]
-    same(custom([-1, 0, 0.5, 1, 2, 3, 4], hill), [0.2, 0.2, 0.6, 1, 0.75, 0.5, 0.5])
+    assert_equal(custom([-1, 0, 0.5, 1, 2, 3, 4], hill), [0.2, 0.2, 0.6, 1, 0.75, 0.5, 0.5])
 
 
 ends = st.floats(-1e6, 1e6)
@@ -144,17 +144,17 @@ def test_what_has_no_meaning_is_refused(ask: object, about: str) -> None:
 
 def test_one_zero_decides_and_one_gap_decides_before_it() -> None:
     d = [[0, 1, 1], [1, 0, 0.5], [NAN, 1, 1], [NAN, 0, 1], [1, 1, NAN]]
-    same(overall_desirability(d, [1, 1, 1]), [0, 0, NAN, NAN, NAN])
-    same(overall_desirability(d, [1e-320, 1e10, 1]), [0, 0, NAN, NAN, NAN])
-    same(
+    assert_equal(overall_desirability(d, [1, 1, 1]), [0, 0, NAN, NAN, NAN])
+    assert_equal(overall_desirability(d, [1e-320, 1e10, 1]), [0, 0, NAN, NAN, NAN])
+    assert_equal(
         overall_desirability(d, [0, 1, 1]), [1, 0, 1, 0, NAN]
     )  # a weight of 0 leaves its d out, gap and all
 
 
 def test_200_metrics_do_not_vanish() -> None:
     """Their product is 1e-1000, far below what a float can hold; its 200th root is 1e-5."""
-    same(overall_desirability(np.full((1, 200), 1e-5), np.ones(200)), [1e-5], rel=1e-12)
-    same(overall_desirability(np.full((1, 200), 5e-324), np.full(200, 1e308)), [5e-324])
+    assert_equal(overall_desirability(np.full((1, 200), 1e-5), np.ones(200)), [1e-5], rel=1e-12)
+    assert_equal(overall_desirability(np.full((1, 200), 5e-324), np.full(200, 1e308)), [5e-324])
 
 
 moderate = st.tuples(st.floats(1e-3, 1), st.integers(1, 9))

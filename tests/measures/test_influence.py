@@ -17,7 +17,7 @@ SMOOTH = [m for m in CATALOG.values() if m.influence is not None]
 TAKEN = {"t": 0.4}
 
 
-def tables(seed: int, digits: int, rows: int = 40) -> tuple[Any, Any, Any]:
+def random_counts(seed: int, digits: int, rows: int = 40) -> tuple[Any, Any, Any]:
     """Return distinct probabilities, at few of which scores are tied, and whole counts."""
     rng = np.random.default_rng([seed, digits])
     p = np.unique(np.round(rng.beta(1, 2, rows), digits))
@@ -42,7 +42,7 @@ def derivatives(measure: Measure, p: Any, positives: Any, negatives: Any) -> Any
 def test_influence_is_the_derivative_in_the_counts(
     measure: Measure, seed: int, digits: int
 ) -> None:
-    p, positives, negatives = tables(seed, digits)
+    p, positives, negatives = random_counts(seed, digits)
     measure = measure.with_settings(**TAKEN)
     assert measure.influence is not None
     f = np.asarray(measure.influence(p, positives, negatives))
@@ -62,7 +62,7 @@ def test_influence_is_the_derivative_in_the_counts(
 def test_the_area_has_the_components_of_delong() -> None:
     measure = CATALOG["roc_auc"]
     assert measure.influence is not None
-    p, pos, neg = tables(4, 2, rows=60)
+    p, pos, neg = random_counts(4, 2, rows=60)
     f = np.asarray(measure.influence(p, pos, neg))
     rows, others = pos.sum(), neg.sum()
     m = rows + others

@@ -26,7 +26,7 @@ odds = st.floats(1e-6, 1e6)
 CELLS = ("tp", "fp", "fn", "tn")
 
 
-def cells(t: Confusion) -> np.ndarray:
+def float_cells(t: Confusion) -> np.ndarray:
     return np.array([float(getattr(t, name)) for name in CELLS])
 
 
@@ -94,16 +94,20 @@ def test_tuning_again_is_tuning_once(
     tp: int, fp: int, fn: int, tn: int, r: float, s: float
 ) -> None:
     t = Confusion(tp, fp, fn, tn)
-    assert cells(t.tuned(r).tuned(s)) == pytest.approx(cells(t.tuned(s)), rel=1e-12, abs=0)
+    assert float_cells(t.tuned(r).tuned(s)) == pytest.approx(
+        float_cells(t.tuned(s)), rel=1e-12, abs=0
+    )
 
 
 @given(tp=some, fp=counts, fn=counts, tn=some)
 def test_normalising_and_tuning_back_is_proportional(tp: int, fp: int, fn: int, tn: int) -> None:
     t = Confusion(tp, fp, fn, tn)
     back = t.normalised().tuned((tp + fn) / (fp + tn))
-    assert cells(back) * (tp + fp + fn + tn) == pytest.approx(cells(t), rel=1e-12, abs=0)
-    assert cells(t.normalised()).sum() == pytest.approx(2, rel=1e-14)
-    assert cells(back.per(1000)).sum() == pytest.approx(1000, rel=1e-12)
+    assert float_cells(back) * (tp + fp + fn + tn) == pytest.approx(
+        float_cells(t), rel=1e-12, abs=0
+    )
+    assert float_cells(t.normalised()).sum() == pytest.approx(2, rel=1e-14)
+    assert float_cells(back.per(1000)).sum() == pytest.approx(1000, rel=1e-12)
 
 
 @given(tp=counts, fp=counts, fn=counts, tn=counts, r=odds)

@@ -7,11 +7,11 @@ import pytest
 from sklearn import metrics
 
 import clfeval
-from clfeval.document.cells import as_estimate
 from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG, find_measure, suggest_name
 from clfeval.measures.other_names import MISSING, OTHER_NAMES, typing_error_of
 from clfeval.methods.measurement.requested_measures import OF_TWO_CLASSES
+from tests.results import row_of, value_of
 
 Y = np.array([1, 0, 1, 1, 0, 0, 1, 0, 1, 0, 0, 1])
 P = np.array([0.9, 0.2, 0.7, 0.4, 0.6, 0.1, 0.8, 0.3, 0.95, 0.45, 0.55, 0.85])
@@ -67,7 +67,7 @@ def test_names_of_other_programs_and_headings_are_accepted(name: str) -> None:
     assert measure is not None
     ids = {measure.id, measure.twin}
     values = [row["value"] for row in result.tables["measures"] if row["measure"] in ids]
-    assert as_estimate(values[0]).value == pytest.approx(EXPECTED[name], abs=1e-12)
+    assert value_of(values[0]) == pytest.approx(EXPECTED[name], abs=1e-12)
     # the same name in a gate has the same number
     value = EXPECTED[name]
     gate = {name: value + (1e-9 if measure.best == "min" else -1e-9)}
@@ -126,12 +126,8 @@ def test_macro_averages_are_those_of_more_than_two_classes() -> None:
     predicted = np.where(dice.random(60) < 0.7, truth, dice.integers(0, 3, 60))
     result = clfeval.report(truth, predicted, measure=["jaccard_macro", "f1_macro"])
     expected = metrics.f1_score(truth, predicted, average="macro")
-    row = next(
-        row
-        for row in result.tables["measures"]
-        if (row["measure"], row["estimator"]) == ("f1", "macro")
-    )
-    assert as_estimate(row["value"]).value == pytest.approx(expected)
+    row = row_of(result, "measures", measure="f1", estimator="macro")
+    assert value_of(row["value"]) == pytest.approx(expected)
     assert result.check(fail_under={"f1_macro": expected - 1e-9})
     assert not result.check(fail_under={"f1_macro": expected + 1e-9})
     jaccard = metrics.jaccard_score(truth, predicted, average="macro")

@@ -16,11 +16,11 @@ TABLES = [cells for cells in product(range(3), repeat=4) if sum(cells)]
 POSITIVES, NEGATIVES = "no_positive_truth", "no_negative_truth"
 
 
-def named(cells: tuple[int, ...]) -> str:
+def model_name(cells: tuple[int, ...]) -> str:
     return "".join(map(str, cells))
 
 
-def told(rows: Any) -> dict[tuple[str, str], str]:
+def reasons_of(rows: Any) -> dict[tuple[str, str], str]:
     """Return the reason of each undefined cell, by table and measure; infinite is defined."""
     return {
         (str(row["model"]), name): str(cell.reason)
@@ -75,10 +75,8 @@ def test_mars() -> None:
     for tp, fp, fn, tn in TABLES:
         truth = [1] * tp + [0] * fp + [1] * fn + [0] * tn
         vote = [1] * (tp + fp) + [0] * (fn + tn)
-        rows = clfeval.mars(pl.DataFrame({"truth": truth, "m": vote}), positive="1").tables[
-            "models"
-        ]
-        reasons = {name: why for (_, name), why in told(rows).items()}
+        result = clfeval.mars(pl.DataFrame({"truth": truth, "m": vote}), positive="1")
+        reasons = {name: why for (_, name), why in reasons_of(result.tables["models"]).items()}
         # rows of one model: none found, or no other model that could have missed them
         none = None if tp else "nothing_found"
         assert reasons.pop("shine_through", None) == none
@@ -97,26 +95,26 @@ def counts() -> pl.DataFrame:
     columns = {
         name: [cells[i] for cells in TABLES] for i, name in enumerate(("tp", "fp", "fn", "tn"))
     }
-    return pl.DataFrame({"model": [named(cells) for cells in TABLES], **columns})
+    return pl.DataFrame({"model": [model_name(cells) for cells in TABLES], **columns})
 
 
 def test_phidelta(counts: pl.DataFrame) -> None:
     rows = clfeval.phidelta(counts).tables["models"]
-    reasons = told(rows)
+    reasons = reasons_of(rows)
     names = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)]
     for cells, name in product(TABLES, names):
         expected = rule(name.removeprefix("region_"), *cells, tuned=False)
-        assert reasons.pop((named(cells), name), None) == expected, (cells, name)
+        assert reasons.pop((model_name(cells), name), None) == expected, (cells, name)
     assert not reasons
 
 
 def test_tune_jpt_at_equal_classes(counts: pl.DataFrame) -> None:
     rows = clfeval.tune_jpt(counts, sweep=None).tables["models"]
     even = [row for row in rows if row["population"] == "1:1"]
-    reasons = told(even)
+    reasons = reasons_of(even)
     names = [name for name, cell in even[0].items() if isinstance(cell, Estimate)]
     assert len(names) == 20
     for cells, name in product(TABLES, names):
         expected = rule(name, *cells, tuned=True)
-        assert reasons.pop((named(cells), name), None) == expected, (cells, name)
+        assert reasons.pop((model_name(cells), name), None) == expected, (cells, name)
     assert not reasons

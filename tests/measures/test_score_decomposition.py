@@ -14,6 +14,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 import clfeval
 from clfeval.arrays import Floats
 from clfeval.measures.catalog import CATALOG
+from tests.results import rows_by, value_of
 
 SCORES = Path(__file__).parents[2] / "fixtures/breast-cancer/scores.csv"
 PARTS = ("miscalibration", "discrimination", "uncertainty")
@@ -72,9 +73,11 @@ def test_rows_and_their_counts_have_the_same_parts(tmp_path: Path) -> None:
     clfeval.count(table, positive="1").save(tmp_path / "m.counts.parquet")
     from_rows, from_counts = (
         {
-            row["measure"]: row["value"].value
-            for row in clfeval.report(source, measure=names, **settings).tables["measures"]
-            if row["measure"] in names
+            name: value_of(row["value"])
+            for name, row in rows_by(
+                clfeval.report(source, measure=names, **settings), "measures", "measure"
+            ).items()
+            if name in names
         }
         for source, settings in ((table, {"positive": "1"}), (tmp_path / "m.counts.parquet", {}))
     )
@@ -86,7 +89,7 @@ def test_only_the_uncertainty_has_an_interval() -> None:
     """The value under perfect calibration stands in its place; discrimination has neither."""
     names = [f"brier_{part}" for part in PARTS]
     result = clfeval.report(SCORES, positive="malignant", measure=names, model=["svm"])
-    rows = {row["measure"]: row for row in result.tables["measures"]}
+    rows = rows_by(result, "measures", "measure")
     miscalibration, discrimination, uncertainty = (rows[name] for name in names)
     assert miscalibration["value"].low is None
     # Broecker and Smith's simulation, of 40,000 draws with scikit-learn: .00671 and .00988

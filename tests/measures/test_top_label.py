@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from clfeval.measures.catalog import CATALOG
-from tests.measures.test_class_scores import drawn, measured
+from tests.measures.test_class_scores import random_class_rows
+from tests.measures.values import multiclass_value
 
 
-def repeated(c: int, seed: int) -> tuple[Any, Any, Any]:
+def repeated_rows(c: int, seed: int) -> tuple[Any, Any, Any]:
     """Return confidence and whether it is right of each row, and the rows as counted."""
-    truth, p, n = drawn(c, seed)
+    truth, p, n = random_class_rows(c, seed)
     sure, right = p.max(axis=1), p.argmax(axis=1) == truth
     return np.repeat(sure, n), np.repeat(right, n), (truth, p, n)
 
@@ -33,34 +34,38 @@ def share_right(sure: Any, right: Any, coverage: float) -> float:
 
 @pytest.mark.parametrize("c", [2, 3, 7, 12])
 def test_row_by_row(c: int) -> None:
-    sure, right, rows = repeated(c, 5)
+    sure, right, rows = repeated_rows(c, 5)
     m = len(sure)
     for bins in (7, 10):
         inside = np.array([max(i for i in range(bins) if s >= i / bins) for s in sure.tolist()])
         gaps = {i: abs(sum(right[inside == i]) - sum(sure[inside == i])) for i in {*inside}}
         most = max(gap / (inside == i).sum() for i, gap in gaps.items())
-        assert measured("ece", rows, bins=bins) == pytest.approx(sum(gaps.values()) / m, abs=1e-12)
-        assert measured("mce", rows, bins=bins) == pytest.approx(most, abs=1e-12)
+        assert multiclass_value("ece", *rows, bins=bins) == pytest.approx(
+            sum(gaps.values()) / m, abs=1e-12
+        )
+        assert multiclass_value("mce", *rows, bins=bins) == pytest.approx(most, abs=1e-12)
     surer = sum(sure.tolist()) / m - sum(right.tolist()) / m
-    assert measured("overconfidence", rows) == pytest.approx(surer, abs=1e-12)
+    assert multiclass_value("overconfidence", *rows) == pytest.approx(surer, abs=1e-12)
     risks = [1 - right[sure >= s].mean() for s in {*sure.tolist()}]
-    assert measured("aurc", rows) == pytest.approx(float(np.mean(risks)), abs=1e-12)
+    assert multiclass_value("aurc", *rows) == pytest.approx(float(np.mean(risks)), abs=1e-12)
     for coverage in (0.01, 0.25, 0.8, 1.0):
-        found = measured("selective_accuracy", rows, coverage=coverage)
+        found = multiclass_value("selective_accuracy", *rows, coverage=coverage)
         assert found == pytest.approx(share_right(sure, right, coverage), abs=1e-12)
-    assert measured("selective_accuracy", rows, coverage=1.0) == pytest.approx(right.mean())
+    assert multiclass_value("selective_accuracy", *rows, coverage=1.0) == pytest.approx(
+        right.mean()
+    )
     with pytest.raises(ValueError, match="0"):
-        measured("selective_accuracy", rows, coverage=0.0)
+        multiclass_value("selective_accuracy", *rows, coverage=0.0)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_of_two_classes_the_likelier_is_the_most_probable(seed: int) -> None:
-    truth, p, n = drawn(2, seed, tied=False)
+    truth, p, n = random_class_rows(2, seed, tied=False)
     order = np.argsort(p[:, 1])
     truth, p, n = truth[order], p[order], n[order]
     for name in ("aurc", "selective_accuracy", "overconfidence"):
         two = CATALOG[name].function(p[:, 1], n * truth, n * (1 - truth))
-        assert measured(name, (truth, p, n)) == pytest.approx(float(two), abs=1e-12), name
+        assert multiclass_value(name, truth, p, n) == pytest.approx(float(two), abs=1e-12), name
 
 
 def test_overconfidence_by_hand() -> None:

@@ -37,7 +37,7 @@ class Weighed:
         return tuple(score >= 0.5 for score in self.scores)
 
 
-def drawn(seed: int) -> list[Weighed]:
+def random_weighed_rows(seed: int) -> list[Weighed]:
     """Draw a table; its weights have 1 to 6 decimal places, or are any floats."""
     dice = np.random.default_rng(seed)
     rows, k = int(dice.integers(3, 13)), int(dice.integers(2, 5))
@@ -57,6 +57,9 @@ def drawn(seed: int) -> list[Weighed]:
         table.append(Weighed(truth, tuple(scores), "xy"[dice.integers(2)], weight, exact))
     mean = sum((row.exact for row in table), NOTHING) / rows
     return [replace(row, n=row.exact / mean) for row in table]
+
+
+drawn = random_weighed_rows  # its name in tests/methods/report/test_weights.py
 
 
 def frame_of(table: Sequence[Weighed], *, votes: bool = True) -> pl.DataFrame:
@@ -98,38 +101,38 @@ def ratio(part: Fraction, whole: Fraction) -> Fraction | float | None:
     return inf if part else None
 
 
-def found_by(table: Sequence[Weighed], members: Sequence[int], target: int) -> dict[str, Fraction]:
-    """Return what a set of models finds of a class, claims, finds alone and misses alone."""
+def coverage_of(
+    table: Sequence[Weighed], members: Sequence[int], target: int
+) -> dict[str, Fraction]:
+    """Return what a set of models detects of a class, flags, and alone detects or misses."""
     k = len(table[0].scores)
-    others = [j for j in range(k) if j not in members]
-    says = [[vote == bool(target) for vote in row.votes] for row in table]
-    mine = [any(row[j] for j in members) for row in says]
-    out = [[row[j] for j in others] for row in says]
-    wanted = [row.truth == target for row in table]
-
-    def where(which: Iterable[bool]) -> Fraction:
-        return total(row for row, yes in zip(table, which, strict=True) if yes)
-
-    return {
-        "covered": where(w and m for w, m in zip(wanted, mine, strict=True)),
-        "effort": where(mine),
-        "alone": where(w and m and not any(o) for w, m, o in zip(wanted, mine, out, strict=True)),
-        "all": where(
-            w and not m and bool(o) and all(o) for w, m, o in zip(wanted, mine, out, strict=True)
-        ),
-        "any": where(w and not m and any(o) for w, m, o in zip(wanted, mine, out, strict=True)),
-    }
+    sums = dict.fromkeys(("covered", "effort", "alone", "all", "any"), NOTHING)
+    for row in table:
+        votes = [vote == bool(target) for vote in row.votes]
+        by_set = any(votes[j] for j in members)
+        by_rivals = [votes[j] for j in range(k) if j not in members]
+        is_target = row.truth == target
+        flags = {
+            "covered": is_target and by_set,
+            "effort": by_set,
+            "alone": is_target and by_set and not any(by_rivals),
+            "all": is_target and not by_set and bool(by_rivals) and all(by_rivals),
+            "any": is_target and not by_set and any(by_rivals),
+        }
+        for name, is_counted in flags.items():
+            sums[name] += row.n if is_counted else NOTHING
+    return sums
 
 
 def subsets(k: int) -> list[tuple[int, ...]]:
-    return [few for size in range(1, k + 1) for few in combinations(range(k), size)]
+    return [members for size in range(1, k + 1) for members in combinations(range(k), size)]
 
 
-def same(found: Any, expected: Fraction | float | None, *, exactly: bool) -> bool:
+def is_number(cell: Any, expected: Fraction | float | None, *, exactly: bool) -> bool:
     """Tell whether an estimate, or a count, is the expected number, to the last bit if exactly."""
-    value, reason = found, None
-    if isinstance(found, Estimate):
-        value, reason = found.value, found.reason
+    value, reason = cell, None
+    if isinstance(cell, Estimate):
+        value, reason = cell.value, cell.reason
     if expected is None:
         return value is None and reason not in ("infinite", "minus_infinite")
     if expected == inf:
@@ -141,6 +144,6 @@ def same(found: Any, expected: Fraction | float | None, *, exactly: bool) -> boo
     return is_close(value, expected)
 
 
-def is_close(found: Any, expected: Fraction | float) -> bool:
+def is_close(number: Any, expected: Fraction | float) -> bool:
     """Tell whether a number, as a sum of scaled weights, differs by less than rounding does."""
-    return bool(abs(Fraction(found) - Fraction(expected)) <= abs(Fraction(expected)) / 10**12)
+    return bool(abs(Fraction(number) - Fraction(expected)) <= abs(Fraction(expected)) / 10**12)

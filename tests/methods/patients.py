@@ -1,4 +1,4 @@
-"""Rows that share patients: a table of three models, and the ends of intervals."""
+"""Rows that share patients: a table of three models."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-
-from clfeval.document.cells import Estimate
 
 MODELS = ("a", "b", "c")
 
@@ -21,13 +19,6 @@ def shared_rows(
     truth = (rng.random(n) < positive).astype(int)
     columns: dict[str, Any] = {"patient": np.repeat(np.arange(patients), rows), "truth": truth}
     for name, rate in zip(MODELS, rates, strict=True):
-        mine = np.where(rng.random(n) < 0.6, np.repeat(rng.random(patients), rows), rng.random(n))
-        columns[name] = np.where(mine < rate, truth, 1 - truth)
+        chance = np.where(rng.random(n) < 0.6, np.repeat(rng.random(patients), rows), rng.random(n))
+        columns[name] = np.where(chance < rate, truth, 1 - truth)
     return pl.DataFrame(columns)
-
-
-def ends(estimate: Any) -> tuple[float, float]:
-    assert isinstance(estimate, Estimate)
-    assert estimate.low is not None
-    assert estimate.high is not None
-    return estimate.low, estimate.high

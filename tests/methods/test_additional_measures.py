@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,12 @@ import clfeval
 from clfeval.errors import UsageError
 from tests.process.program import clfeval as program
 from tests.process.program import piped
+from tests.results import Line, rows_of
+from tests.samples import informed_scores
 from tests.texts import check_text
 from tests.thoroughness import thinned
 
-ASKED = (
+REQUESTED = (
     "mcc",
     "f_beta:beta=2",
     "ppv_at:prevalence=.01",
@@ -32,10 +33,11 @@ ASKED = (
 COMMANDS = {"mars": clfeval.mars, "phidelta": clfeval.phidelta}
 
 
-def table(rows: int = 60) -> pl.DataFrame:
+def scores_and_labels(rows: int = 60) -> pl.DataFrame:
+    """Return two models with scores and one with labels, of two sites, in clusters, weighted."""
     dice = np.random.default_rng(4)
     truth = dice.random(rows) < 0.4
-    a, b = (np.round(np.clip(0.3 * truth + 0.7 * dice.random(rows), 0, 1), 2) for _ in "ab")
+    a, b = (informed_scores(dice, truth, 0.3, 2) for _ in "ab")
     return pl.DataFrame(
         {
             "truth": truth.astype(int),
@@ -49,9 +51,9 @@ def table(rows: int = 60) -> pl.DataFrame:
     )
 
 
-def measured(command: Any, given: Any, asked: Any, **options: Any) -> list[Mapping[str, Any]]:
-    found = command(given, measure=asked, **options).tables["measures"]
-    return [dict(row) for row in found]
+def measure_rows(command: Any, table: Any, measures: Any, **options: Any) -> list[Line]:
+    """Return the rows of the table `measures` of a command that is asked for measures."""
+    return rows_of(command(table, measure=measures, **options), "measures")
 
 
 LEFT = {"ignore": ["site", "who", "n"]}
@@ -70,63 +72,64 @@ OPTIONS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("options", thinned(OPTIONS, OPTIONS[2:4]))
 def test_a_measure_is_that_of_the_report(name: str, options: dict[str, Any]) -> None:
-    found = measured(COMMANDS[name], table(), ASKED, **options)
-    ids = dict.fromkeys(row["measure"] for row in found)
-    assert len(ids) == len(ASKED)
-    every = measured(clfeval.report, table(), ASKED, **options)
+    rows = measure_rows(COMMANDS[name], scores_and_labels(), REQUESTED, **options)
+    ids = dict.fromkeys(row["measure"] for row in rows)
+    assert len(ids) == len(REQUESTED)
+    report_rows = measure_rows(clfeval.report, scores_and_labels(), REQUESTED, **options)
     order = {metric: i for i, metric in enumerate(ids)}
     models = {model: i for i, model in enumerate(options["model"])}
-    slices = list(dict.fromkeys(row["slice"] for row in every))
-    wanted = sorted(
-        (row for row in every if row["measure"] in ids),
+    slices = list(dict.fromkeys(row["slice"] for row in report_rows))
+    expected = sorted(
+        (row for row in report_rows if row["measure"] in ids),
         key=lambda row: (slices.index(row["slice"]), models[row["model"]], order[row["measure"]]),
     )
-    assert found == wanted
+    assert rows == expected
 
 
 def test_a_counts_table_has_the_measures_of_its_labels() -> None:
     counts = pl.DataFrame({"model": ["x"], "tp": [9], "fp": [2], "fn": [3], "tn": [20]})
-    mcc, ks = measured(clfeval.phidelta, counts, ["mcc", "ks"])
+    mcc, ks = measure_rows(clfeval.phidelta, counts, ["mcc", "ks"])
     # (9 20 - 2 3) / sqrt(11 12 22 23)
     assert mcc["value"].value == pytest.approx(174 / (11 * 12 * 22 * 23) ** 0.5)
     assert ks["value"].reason == "needs_scores"
-    assert [mcc] == [
-        row for row in clfeval.report(counts).tables["measures"] if row["measure"] == "mcc"
-    ]
+    assert [mcc] == rows_of(clfeval.report(counts), "measures", measure="mcc")
 
 
 @pytest.mark.parametrize("target", ["positive", "negative"])
 def test_a_group_is_measured_as_the_one_model_it_is(target: str) -> None:
     """It finds what any member finds: of the negative class it is positive where all are."""
-    frame = table().select(
+    frame = scores_and_labels().select(
         "truth", c=pl.col("c"), d=(pl.col("a") > 0.6).cast(int), e=(pl.col("b") > 0.6).cast(int)
     )
-    found = measured(clfeval.mars, frame, "mcc", group={"g": ("c", "d")}, target=target)
+    rows = measure_rows(clfeval.mars, frame, "mcc", group={"g": ("c", "d")}, target=target)
     united = (pl.max_horizontal if target == "positive" else pl.min_horizontal)("c", "d")
-    one = frame.select("truth", g=united, e=pl.col("e"))
-    assert found == measured(clfeval.mars, one, "mcc", target=target)
+    as_model = frame.select("truth", g=united, e=pl.col("e"))
+    assert rows == measure_rows(clfeval.mars, as_model, "mcc", target=target)
 
 
 def test_a_group_of_scored_models_has_no_score() -> None:
-    frame = table().select("truth", "a", "b")
-    found = measured(clfeval.mars, frame, "ks", group={"g": ("a",)})
-    assert (found[0]["model"], found[0]["value"].reason) == ("g", "needs_scores")
-    assert found[1] == measured(clfeval.mars, frame, "ks")[1]
+    frame = scores_and_labels().select("truth", "a", "b")
+    rows = measure_rows(clfeval.mars, frame, "ks", group={"g": ("a",)})
+    assert (rows[0]["model"], rows[0]["value"].reason) == ("g", "needs_scores")
+    assert rows[1] == measure_rows(clfeval.mars, frame, "ks")[1]
 
 
 def test_nothing_is_added_unasked_and_what_is_changes_no_other_table() -> None:
-    frame = table().select("truth", "a", "b")
+    frame = scores_and_labels().select("truth", "a", "b")
     for command in COMMANDS.values():
-        plain, more = command(frame), command(frame, measure="brier")
+        plain = command(frame)
+        extended = command(frame, measure="brier")
         assert "measures" not in plain.tables
-        assert {**more.tables, "measures": []} == {**plain.tables, "measures": []}
-        assert "measures:brier" in more.signature
-        assert more.signature.split("|")[-2] != plain.signature.split("|")[-2]  # other statistics
+        assert {**extended.tables, "measures": []} == {**plain.tables, "measures": []}
+        assert "measures:brier" in extended.signature
+        assert (
+            extended.signature.split("|")[-2] != plain.signature.split("|")[-2]
+        )  # other statistics
         assert command(frame, measure="mcc").signature.split("|")[-2] in plain.signature
 
 
 def test_a_gate_judges_what_was_asked_for_and_tells_how_to_ask() -> None:
-    text = table().select("truth", "a", "b").write_csv().encode()
+    text = scores_and_labels().select("truth", "a", "b").write_csv().encode()
     for command in COMMANDS:
         limit = ("--fail-under", "a:ks.low=0.99", "--fail-over", "f_beta=0")
         done = piped(text, command, "-", "--measure", "ks", "--measure", "f_beta:beta=2", *limit)
@@ -148,6 +151,6 @@ def test_a_wrong_name_is_refused_before_the_table_is_read(command: str) -> None:
 def test_runs_and_features_are_refused_with_the_reason() -> None:
     for options in ({"measure": "mcc", "run": "site", **ALL}, {"measure": "mcc", "features": True}):
         with pytest.raises(UsageError) as caught:
-            clfeval.phidelta(table(), **options)
+            clfeval.phidelta(scores_and_labels(), **options)
         assert str(caught.value).startswith("measure ")
         check_text(str(caught.value))

@@ -27,15 +27,17 @@ def clustered_counts(
     return replace(counts, clusters=ClusterCounts.from_entries(owners, place, n))
 
 
-def drawn_table(clusters: int, size: int, correlation: float, seed: int) -> tuple[np.ndarray, ...]:
+def calibrated_rows(
+    clusters: int, size: int, correlation: float, seed: int
+) -> tuple[np.ndarray, ...]:
     """Return calibrated scores, outcomes correlated in clusters, and the clusters."""
     rng = np.random.default_rng(seed)
     owners = np.repeat(np.arange(clusters), size)
     scores = np.round(expit(-0.5 + 1.7 * rng.standard_normal(len(owners))), 3)
     scores = np.clip(scores, 0.001, 0.999)
     shared = rng.standard_normal(clusters)[owners]
-    own = rng.standard_normal(len(owners))
-    deviates = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
+    independent = rng.standard_normal(len(owners))
+    deviates = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * independent
     return scores, ndtr(deviates) <= scores, owners
 
 
@@ -62,7 +64,7 @@ def test_the_correlation_solves_the_equation_of_pairs_summed_one_by_one() -> Non
     owners = np.where(positive, rng.integers(0, 6, 80), rng.integers(3, 9, 80))
     counts = clustered_counts(scores, positive, owners)
     place = np.searchsorted(counts.scores, scores)
-    found = latent_correlation(counts, place, owners, weight=np.ones(80), is_positive=positive)
+    solution = latent_correlation(counts, place, owners, weight=np.ones(80), is_positive=positive)
     pairs = [(i, j) for i in range(80) for j in range(80) if i != j and owners[i] == owners[j]]
     residuals = positive - scores
     products = np.zeros(9)
@@ -76,22 +78,24 @@ def test_the_correlation_solves_the_equation_of_pairs_summed_one_by_one() -> Non
         return sum(chance[scores[i], scores[j]] for i, j in pairs)
 
     assert observed > 0
-    assert expected(found) >= observed - 1e-3
-    assert expected(found - 0.005) <= observed + 1e-3
+    assert expected(solution) >= observed - 1e-3
+    assert expected(solution - 0.005) <= observed + 1e-3
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.3, 0.7])
 def test_the_correlation_of_simulated_outcomes_is_found(correlation: float) -> None:
     """A standard error above it, which is about 0.1 of 60 clusters."""
-    found = [
-        clustered_outcomes(clustered_counts(*drawn_table(60, 20, correlation, seed))).correlation
+    estimates = [
+        clustered_outcomes(
+            clustered_counts(*calibrated_rows(60, 20, correlation, seed))
+        ).correlation
         for seed in range(20)
     ]
-    assert 0 < np.mean(found) - correlation < 0.15
+    assert 0 < np.mean(estimates) - correlation < 0.15
 
 
 def test_clusters_of_one_row_are_rows() -> None:
-    scores, positive, _ = drawn_table(100, 1, 0.0, 1)
+    scores, positive, _ = calibrated_rows(100, 1, 0.0, 1)
     outcomes = clustered_outcomes(clustered_counts(scores, positive, np.arange(100)))
     assert outcomes.correlation == 0
 

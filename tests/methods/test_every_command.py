@@ -17,6 +17,8 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document.cells import Estimate, Row
+from tests.results import rows_of
+from tests.samples import logistic
 
 ROWS = 120
 MODELS = ("m0", "m1", "m2")
@@ -28,11 +30,8 @@ def scored_rows() -> pl.DataFrame:
     """Return two classes with the scores of three models, and two sites."""
     dice = np.random.default_rng(3)
     truth = (dice.random(ROWS) < 0.4).astype(int)
-    scores = {
-        name: 1 / (1 + np.exp(0.6 - 1.2 * truth + dice.normal(0, 1, ROWS))) for name in MODELS
-    }
-    rounded = {name: column.round(3) for name, column in scores.items()}
-    return pl.DataFrame({"truth": truth, **rounded, "site": [f"s{i % 2}" for i in range(ROWS)]})
+    scores = {name: logistic(1.2 * truth - 0.6 - dice.normal(0, 1, ROWS), 3) for name in MODELS}
+    return pl.DataFrame({"truth": truth, **scores, "site": [f"s{i % 2}" for i in range(ROWS)]})
 
 
 def labelled_rows() -> pl.DataFrame:
@@ -74,7 +73,7 @@ def tables_of(case: str, table: Any, **options: Any) -> Tables:
     """Return the tables of a result as dictionaries."""
     function, _, own_options = CASES[case]
     result = function(table, **{**own_options, **options})
-    return {name: [dict(row) for row in rows] for name, rows in result.tables.items()}
+    return {name: rows_of(result, name) for name in result.tables}
 
 
 def plain_rows(case: str) -> pl.DataFrame:
@@ -185,12 +184,14 @@ def test_a_slice_has_the_values_of_its_rows(case: str) -> None:
     for site in ("s0", "s1"):
         part = tables_of(case, rows.filter(pl.col("site") == site).drop("site"))
         expected = main_values(part)
-        found = {
+        slice_values = {
             (table, *key): value
             for table in ("models", "measures", "features")
             for key, value in values(
                 [row for row in sliced.get(table, []) if row.get("slice") == f"site={site}"], *NAMES
             ).items()
         }
-        assert found
-        assert found == {key: value for key, value in expected.items() if key in found}
+        assert slice_values
+        assert slice_values == {
+            key: value for key, value in expected.items() if key in slice_values
+        }

@@ -14,6 +14,8 @@ from clfeval.api.result import Result
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.document import whole_table_rows
 from clfeval.document.cells import Estimate
+from tests.results import answers_of, estimate_of
+from tests.samples import logistic
 
 
 def test_clusters_with_rows_of_a_class_are_counted() -> None:
@@ -25,8 +27,9 @@ def test_clusters_with_rows_of_a_class_are_counted() -> None:
     assert (clusters.having(positive), clusters.having(~positive)) == (5, 9)
 
 
-def honest_of(result: Result, table: str) -> list[Estimate]:
-    return [row["corrected"] for row in whole_table_rows(result.tables[table])]  # type: ignore[misc]
+def corrected_estimates(result: Result, table: str) -> list[Estimate]:
+    """Return the corrected values of the rows of the whole table."""
+    return [estimate_of(row["corrected"]) for row in whole_table_rows(result.tables[table])]
 
 
 def test_a_class_of_one_patient_has_no_honest_value() -> None:
@@ -38,16 +41,18 @@ def test_a_class_of_one_patient_has_no_honest_value() -> None:
             "b": [0.7, 0.1, 0.6, 0.3, 0.2, 0.9],
         }
     )
-    more = pl.DataFrame({"patient": [*"uvw"], "truth": [0] * 3, "a": [0.1] * 3, "b": [0.3] * 3})
-    frame = pl.concat([frame, more])
-    found = honest_of(mars(frame, cluster="patient", best=2), "best")
-    assert found == [Estimate(None, reason="too_few_clusters")] * 2
-    found = honest_of(tune_jpt(frame, cluster="patient", measure="j_index"), "thresholds")
-    assert {one.reason for one in found} == {"too_few_clusters"}
-    few = honest_of(mars(frame.head(6), cluster="patient", best=2), "best")
-    assert {one.reason for one in few} == {"few_clusters"}
+    negatives = {"patient": [*"uvw"], "truth": [0] * 3, "a": [0.1] * 3, "b": [0.3] * 3}
+    frame = pl.concat([frame, pl.DataFrame(negatives)])
+    sets = corrected_estimates(mars(frame, cluster="patient", best=2), "best")
+    assert sets == [Estimate(None, reason="too_few_clusters")] * 2
+    tuned = tune_jpt(frame, cluster="patient", measure="j_index")
+    thresholds = corrected_estimates(tuned, "thresholds")
+    assert {estimate.reason for estimate in thresholds} == {"too_few_clusters"}
+    three_patients = corrected_estimates(mars(frame.head(6), cluster="patient", best=2), "best")
+    assert {estimate.reason for estimate in three_patients} == {"few_clusters"}
     # as rows there are enough
-    assert {one.reason for one in honest_of(mars(frame.drop("patient"), best=2), "best")} == {None}
+    of_rows = corrected_estimates(mars(frame.drop("patient"), best=2), "best")
+    assert {estimate.reason for estimate in of_rows} == {None}
 
 
 def patients(count: int, members: int = 40, *, classes: int = 2) -> pl.DataFrame:
@@ -58,8 +63,8 @@ def patients(count: int, members: int = 40, *, classes: int = 2) -> pl.DataFrame
     for name, right in (("a", 0.8), ("b", 0.7)):
         others = (truth + rng.integers(1, classes, len(truth))) % classes
         labels = np.where(rng.random(len(truth)) < right, truth, others)
-        scores = 1 / (1 + np.exp(-(rng.normal(size=len(truth)) + 1.5 * labels - 0.8)))
-        columns[name] = [f"c{k}" for k in labels] if classes > 2 else scores.round(3)
+        scores = logistic(rng.normal(size=len(truth)) + 1.5 * labels - 0.8, 3)
+        columns[name] = [f"c{k}" for k in labels] if classes > 2 else scores
     if classes > 2:
         columns["truth"] = [f"c{k}" for k in truth]
     return pl.DataFrame(columns).with_columns(pl.col("patient").cast(pl.String))
@@ -92,10 +97,10 @@ def test_no_value_has_limits_with_fewer_than_five_clusters(
     name: str, count: int, *, has_limits: bool
 ) -> None:
     command, options = CASES[name]
-    found = [*estimates(command(patients(count), cluster="patient", **options))]
-    limits = [one for one in found if one.low is not None or one.high is not None]
+    cells = [*estimates(command(patients(count), cluster="patient", **options))]
+    limits = [cell for cell in cells if cell.low is not None or cell.high is not None]
     assert bool(limits) == has_limits
-    explained = [one for one in found if one.value is not None and one.reason == "few_clusters"]
+    explained = [cell for cell in cells if cell.value is not None and cell.reason == "few_clusters"]
     assert bool(explained) != has_limits
 
 
@@ -103,29 +108,29 @@ def test_no_value_has_limits_with_fewer_than_five_clusters(
 def test_no_value_of_several_classes_has_limits_with_fewer_than_five_clusters(
     count: int, *, has_limits: bool
 ) -> None:
-    found = [*estimates(report(patients(count, classes=3), cluster="patient", measure="hard"))]
-    assert any(one.low is not None for one in found) == has_limits
-    assert any(one.reason == "few_clusters" for one in found) != has_limits
+    cells = [*estimates(report(patients(count, classes=3), cluster="patient", measure="hard"))]
+    assert any(cell.low is not None for cell in cells) == has_limits
+    assert any(cell.reason == "few_clusters" for cell in cells) != has_limits
 
 
 def test_slices_of_few_clusters_have_no_limits_and_are_not_tested() -> None:
     few = pl.col("patient").cast(pl.Int64) < 4
     frame = patients(14).with_columns(site=pl.when(few).then(pl.lit("x")).otherwise(pl.lit("y")))
     result = report(frame, cluster="patient", by="site")
-    assert not any(one.low is not None for one in estimates(result, "site=x"))
-    assert {one.reason for one in estimates(result, "site=x")} >= {"few_clusters"}
-    assert any(one.low is not None for one in estimates(result, "site=y"))
-    assert any(one.low is not None for one in estimates(result))
-    (text,) = (one.text for one in result.answer if one.code == "slices")
-    assert text.endswith("are needed inside and outside the slice, of 5 clusters.")
+    assert not any(cell.low is not None for cell in estimates(result, "site=x"))
+    assert {cell.reason for cell in estimates(result, "site=x")} >= {"few_clusters"}
+    assert any(cell.low is not None for cell in estimates(result, "site=y"))
+    assert any(cell.low is not None for cell in estimates(result))
+    (answer,) = answers_of(result, "slices")
+    assert answer.text.endswith("are needed inside and outside the slice, of 5 clusters.")
 
 
 def test_sentences_and_notes_speak_of_clusters() -> None:
-    few, more, enough = (report(patients(n), cluster="patient") for n in (3, 7, 12))
-    texts = " ".join(one.text for one in few.answer)
+    three, seven, twelve = (report(patients(n), cluster="patient") for n in (3, 7, 12))
+    texts = " ".join(answer.text for answer in three.answer)
     assert "No significance test: there are fewer than 5 clusters." in texts
     assert "There are too few clusters to assess the calibration of a (slope " in texts
-    notes = [[one.message for one in result.warnings] for result in (few, more, enough)]
+    notes = [[note.message for note in result.warnings] for result in (three, seven, twelve)]
     assert notes[0] == ["only 3 clusters: intervals and tests need 5"]
     assert notes[1] == [
         "only 7 clusters: intervals are approximate, by Student's t with 6 degrees of freedom"

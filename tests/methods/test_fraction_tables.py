@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from math import inf
 from typing import Any
@@ -11,21 +11,21 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document.cells import Row
 from tests.methods.fractions import (
     SCORES,
     Cells,
     Weighed,
     cells_of,
+    coverage_of,
     decimal,
-    drawn,
-    found_by,
     frame_of,
     is_close,
+    is_number,
+    random_weighed_rows,
     ratio,
-    same,
     subsets,
 )
+from tests.results import four_cells, rows_by, rows_of
 from tests.thoroughness import full
 
 OPTIONS: dict[str, Any] = {"weight": "w", "interval": "none"}
@@ -33,11 +33,14 @@ Number = Fraction | float | None
 TABLES, PARTS = 5000, 10
 
 
+SeededTables = list[tuple[int, list[Weighed]]]
+
+
 @pytest.fixture(params=range(PARTS))
-def tables(request: pytest.FixtureRequest) -> list[tuple[int, list[Weighed]]]:
+def seeded_tables(request: pytest.FixtureRequest) -> SeededTables:
     """A tenth of the tables; in the gate every five hundredth."""
     step = PARTS if full() else PARTS * 500
-    return [(seed, drawn(seed)) for seed in range(request.param, TABLES, step)]
+    return [(seed, random_weighed_rows(seed)) for seed in range(request.param, TABLES, step)]
 
 
 def rates(cells: Cells) -> dict[str, Number]:
@@ -60,13 +63,19 @@ def at(cells: Cells, odds: Fraction) -> Cells:
     return share * tp / p, (1 - share) * fp / n, share * fn / p, (1 - share) * tn / n
 
 
-def judged(result: Result, model: str, measure: str, expected: Number, *, exactly: bool) -> None:
+def are_close(numbers: Iterable[Any], expected: Cells) -> bool:
+    return all(is_close(x, y) for x, y in zip(numbers, expected, strict=True))
+
+
+def check_gates(
+    result: Result, model: str, measure: str, expected: Number, *, exactly: bool
+) -> None:
     """Hold a measure to limits: met from the value on, missed above, and never met undefined."""
     number = None if expected in (None, inf) else float(expected)  # type: ignore[arg-type]
     limits = [0.5]
     if number is not None:
-        near = [min(number + 1e-9, 1.0), max(number - 1e-9, 0)]
-        limits = [*near, *([number] if exactly or number in (0, 1) else [])]
+        neighbours = [min(number + 1e-9, 1.0), max(number - 1e-9, 0)]
+        limits = [*neighbours, *([number] if exactly or number in (0, 1) else [])]
     for limit in limits:
         check = result.check(fail_under={f"{model}:{measure}": limit})
         met = expected == inf or (number is not None and number >= limit)
@@ -75,17 +84,12 @@ def judged(result: Result, model: str, measure: str, expected: Number, *, exactl
         assert check.passed == (number is not None and number <= limit), (measure, expected, limit)
 
 
-def by_model(rows: Sequence[Row], **where: Any) -> dict[str, Row]:
-    kept = (row for row in rows if all(row[key] == value for key, value in where.items()))
-    return {str(row["model"]): row for row in kept}
-
-
-def test_mars(tables: list[tuple[int, list[Weighed]]]) -> None:
-    for seed, table in tables:
+def test_mars(seeded_tables: SeededTables) -> None:
+    for seed, table in seeded_tables:
         target, rule = ("positive", "negative")[seed % 2], ("all", "any")[seed // 2 % 2]
         k, exactly = len(table[0].scores), decimal(table)
-        wanted = int(target == "positive")
-        scored = {few: found_by(table, few, wanted) for few in subsets(k)}
+        is_positive = int(target == "positive")
+        scored = {members: coverage_of(table, members, is_positive) for members in subsets(k)}
         limit = float(scored[subsets(k)[seed % k]]["effort"])  # met to the last digit
         result = clfeval.mars(
             frame_of(table),
@@ -99,37 +103,36 @@ def test_mars(tables: list[tuple[int, list[Weighed]]]) -> None:
         every = tuple(range(k))
         ttp = scored[every]["covered"]
         alone, missed = (
-            ("exclusive_tp", "exclusive_fn") if wanted else ("exclusive_tn", "exclusive_fp")
+            ("exclusive_tp", "exclusive_fn") if is_positive else ("exclusive_tn", "exclusive_fp")
         )
         assert is_close(result.summary["rows"], len(table))
         assert is_close(result.summary["found"], ttp)
-        for j, row in enumerate(by_model(result.tables["models"]).values()):
-            cells = cells_of(table, lambda one, j=j: one.votes[j])  # type: ignore[misc]
-            for name, cell in zip(("tp", "fp", "fn", "tn"), cells, strict=True):
-                assert is_close(row[name], cell), (seed, name)
+        for j, row in enumerate(rows_by(result, "models", "model").values()):
+            cells = cells_of(table, lambda row, j=j: row.votes[j])  # type: ignore[misc]
+            assert are_close(four_cells(row), cells), seed
             numbers = rates(cells)
             numbers["recall"] = numbers["sensitivity"]
             for name in ("accuracy", "precision", "recall"):
-                assert same(row[name], numbers[name], exactly=exactly), (seed, name)
+                assert is_number(row[name], numbers[name], exactly=exactly), (seed, name)
         name = ("accuracy", "precision", "recall")[seed % 3]
-        judged(result, f"m{k - 1}", name, numbers[name], exactly=exactly)
-        for row in result.tables["subsets"]:
-            members = tuple(int(str(name)[1:]) for name in row["models"])  # type: ignore[union-attr]
-            known = scored[members]
-            hidden = None if members == every and ttp else ratio(known[rule], ttp)
+        check_gates(result, f"m{k - 1}", name, numbers[name], exactly=exactly)
+        for row in rows_of(result, "subsets"):
+            members = tuple(int(name[1:]) for name in row["models"])
+            coverage = scored[members]
+            hidden = None if members == every and ttp else ratio(coverage[rule], ttp)
             for column, rows in {
-                "covered": known["covered"],
-                "effort": known["effort"],
-                alone: known["alone"],
-                missed: known[rule] if members != every else Fraction(0),
+                "covered": coverage["covered"],
+                "effort": coverage["effort"],
+                alone: coverage["alone"],
+                missed: coverage[rule] if members != every else Fraction(0),
             }.items():
                 assert is_close(row[column], rows), (seed, members, column)
             for column, expected in {
-                "yield": ratio(known["covered"], known["effort"]),
-                "shine_through": ratio(known["alone"], ttp),
+                "yield": ratio(coverage["covered"], coverage["effort"]),
+                "shine_through": ratio(coverage["alone"], ttp),
                 "occlusion": hidden,
             }.items():
-                assert same(row[column], expected, exactly=exactly), (seed, members, column)
+                assert is_number(row[column], expected, exactly=exactly), (seed, members, column)
         check_choices(seed, table, result, scored, limit)
 
 
@@ -139,53 +142,50 @@ def check_choices(
     """The best of each size, and within an effort: most covered, least effort, first models."""
     exact = Fraction(limit) * (1 + Fraction(1, 10**12))
 
-    def order(few: tuple[int, ...]) -> Any:
-        out = [j not in few for j in range(len(table[0].scores))]
-        return -scored[few]["covered"], scored[few]["effort"], len(few), out
+    def order(members: tuple[int, ...]) -> Any:
+        absent = [j not in members for j in range(len(table[0].scores))]
+        return -scored[members]["covered"], scored[members]["effort"], len(members), absent
 
     for row in result.tables["best"]:
-        chosen = min((few for few in scored if len(few) == row["size"]), key=order)
-        assert row["models"] == [f"m{j}" for j in chosen], (seed, row["size"])
-    within = [few for few in scored if scored[few]["effort"] <= exact]
-    found = [row["models"] for row in result.tables["max_effort"]]
-    assert found == ([[f"m{j}" for j in min(within, key=order)]] if within else []), seed
+        best = min((members for members in scored if len(members) == row["size"]), key=order)
+        assert row["models"] == [f"m{j}" for j in best], (seed, row["size"])
+    allowed = [members for members in scored if scored[members]["effort"] <= exact]
+    models = [row["models"] for row in result.tables["max_effort"]]
+    assert models == ([[f"m{j}" for j in min(allowed, key=order)]] if allowed else []), seed
 
 
-def test_sweeps(tables: list[tuple[int, list[Weighed]]]) -> None:
-    for seed, table in tables:
+def test_sweeps(seeded_tables: SeededTables) -> None:
+    for seed, table in seeded_tables:
         k, exactly = len(table[0].scores), decimal(table)
         result = clfeval.mars(
             frame_of(table, votes=False), **OPTIONS, kind="score", sweep="threshold"
         )
-        for row in result.tables["sweep"]:
-            cut, j = row["threshold"], int(str(row["model"])[1:])
-            says = [[one.scores[i] >= cut for i in range(k)] for one in table]  # type: ignore[operator]
-            hits = [one.n for one, v in zip(table, says, strict=True) if one.truth and v[j]]
-            only = [
-                one.n
-                for one, v in zip(table, says, strict=True)
-                if one.truth and v[j] and sum(v) == 1
-            ]
-            ttp = [one.n for one, v in zip(table, says, strict=True) if one.truth and any(v)]
+        for line in rows_of(result, "sweep"):
+            threshold, j = line["threshold"], int(line["model"][1:])
+            positives = [row for row in table if row.truth]
+            votes = [[row.scores[i] >= threshold for i in range(k)] for row in positives]
+            voted = list(zip(positives, votes, strict=True))
+            hits = [row.n for row, v in voted if v[j]]
+            only = [row.n for row, v in voted if v[j] and sum(v) == 1]
+            ttp = [row.n for row, v in voted if any(v)]
             for column, parts in (("hits", hits), ("exclusive_tp", only), ("found", ttp)):
-                assert is_close(row[column], sum(parts, Fraction(0))), (seed, column)
+                assert is_close(line[column], sum(parts, Fraction(0))), (seed, column)
             share = ratio(sum(only, Fraction(0)), sum(ttp, Fraction(0)))
-            assert same(row["shine_through"], share, exactly=exactly), seed
+            assert is_number(line["shine_through"], share, exactly=exactly), seed
 
 
-def test_phidelta(tables: list[tuple[int, list[Weighed]]]) -> None:
-    for seed, table in tables:
+def test_phidelta(seeded_tables: SeededTables) -> None:
+    for seed, table in seeded_tables:
         exactly = decimal(table)
         result = clfeval.phidelta(
             frame_of(table, votes=False), **OPTIONS, kind="score", curve=True, reference="m0"
         )
-        for j, row in enumerate(by_model(result.tables["models"]).values()):
-            cells = cells_of(table, lambda one, j=j: one.votes[j])  # type: ignore[misc]
+        for j, row in enumerate(rows_by(result, "models", "model").values()):
+            cells = cells_of(table, lambda row, j=j: row.votes[j])  # type: ignore[misc]
             numbers = rates(cells)
-            for name, cell in zip(("tp", "fp", "fn", "tn"), cells, strict=True):
-                assert is_close(row[name], cell), (seed, name)
+            assert are_close(four_cells(row), cells), seed
             for name, number in numbers.items():
-                assert same(row[name], number, exactly=exactly), (seed, name)
+                assert is_number(row[name], number, exactly=exactly), (seed, name)
             tpr, fpr = numbers["sensitivity"], 1 - numbers["specificity"]  # type: ignore[operator]
             even = rates(at(cells, Fraction(1)))
             for name, number in (
@@ -196,58 +196,57 @@ def test_phidelta(tables: list[tuple[int, list[Weighed]]]) -> None:
                 ("npv_u", even["npv"]),
                 ("f1", ratio(2 * cells[0], 2 * cells[0] + cells[1] + cells[2])),
             ):
-                assert same(row[name], number, exactly=False), (seed, name)
-        judged(result, f"m{j}", "npv", numbers["npv"], exactly=exactly)
-        judged(result, f"m{j}", "sensitivity", numbers["sensitivity"], exactly=exactly)
+                assert is_number(row[name], number, exactly=False), (seed, name)
+        check_gates(result, f"m{j}", "npv", numbers["npv"], exactly=exactly)
+        check_gates(result, f"m{j}", "sensitivity", numbers["sensitivity"], exactly=exactly)
         check_curves(seed, table, result)
 
 
 def check_curves(seed: int, table: list[Weighed], result: Result) -> None:
-    for j, row in enumerate(by_model(result.tables["curves"]).values()):
+    for j, line in enumerate(rows_by(result, "curves", "model").values()):
         pairs = won = Fraction(0)
-        for one in (row for row in table if row.truth):
-            for other in (row for row in table if not row.truth):
-                a, b = one.scores[j], other.scores[j]
-                pairs += one.n * other.n
-                won += one.n * other.n * (Fraction(1, 2) if a == b else int(a > b))
-        assert same(row["roc_auc"], won / pairs, exactly=False), seed
-    for row in result.tables["curve"]:
-        j, cut = int(str(row["model"])[1:]), row["threshold"]
-        cells = cells_of(table, lambda one: cut is not None and one.scores[j] >= cut)  # type: ignore[operator] # noqa: B023
-        assert is_close(row["tp"], cells[0]), seed
-        assert is_close(row["fp"], cells[1]), seed
+        for positive in (row for row in table if row.truth):
+            for negative in (row for row in table if not row.truth):
+                a, b = positive.scores[j], negative.scores[j]
+                pairs += positive.n * negative.n
+                won += positive.n * negative.n * (Fraction(1, 2) if a == b else int(a > b))
+        assert is_number(line["roc_auc"], won / pairs, exactly=False), seed
+    for line in rows_of(result, "curve"):
+        j, cut = int(line["model"][1:]), line["threshold"]
+        cells = cells_of(table, lambda row: cut is not None and row.scores[j] >= cut)  # noqa: B023
+        assert is_close(line["tp"], cells[0]), seed
+        assert is_close(line["fp"], cells[1]), seed
 
 
-def test_features(tables: list[tuple[int, list[Weighed]]]) -> None:
-    for seed, table in tables:
+def test_features(seeded_tables: SeededTables) -> None:
+    for seed, table in seeded_tables:
         cut = ("median", "best", 0.5)[seed % 3]
         frame = frame_of(table, votes=cut == 0.5 and seed % 2 == 0)
-        given: dict[str, Any] = {} if cut == 0.5 and seed % 2 == 0 else {"cut": cut}
-        result = clfeval.phidelta(frame, **OPTIONS, features=True, **given)
-        for name, row in {str(row["feature"]): row for row in result.tables["features"]}.items():
-            j, rule, place = int(name[1:]), row["rule"], row["cut"]
+        options: dict[str, Any] = {} if cut == 0.5 and seed % 2 == 0 else {"cut": cut}
+        result = clfeval.phidelta(frame, **OPTIONS, features=True, **options)
+        for name, line in rows_by(result, "features", "feature").items():
+            j, rule, place = int(name[1:]), line["rule"], line["cut"]
 
-            def true(one: Weighed, j: int = j, rule: Any = rule, place: Any = place) -> bool:
+            def true(row: Weighed, j: int = j, rule: Any = rule, place: Any = place) -> bool:
                 if rule is None:
-                    return one.votes[j]
-                return bool(one.scores[j] > place if rule == ">" else one.scores[j] >= place)
+                    return row.votes[j]
+                return bool(row.scores[j] > place if rule == ">" else row.scores[j] >= place)
 
             cells = cells_of(table, true)
-            for column, cell in zip(("tp", "fp", "fn", "tn"), cells, strict=True):
-                assert is_close(row[column], cell), (seed, column)
+            assert are_close(four_cells(line), cells), seed
             tp, fp, fn, tn = cells
             delta = tp / (tp + fn) - fp / (fp + tn)
-            assert same(row["delta"], delta, exactly=False), seed
+            assert is_number(line["delta"], delta, exactly=False), seed
             constant = not (tp + fp and fn + tn)
             borders = (
                 [] if constant else [tp and not fp, tn and not fn, fp and not tp, fn and not tn]
             )
-            assert len(row["implications"]) == sum(map(bool, borders)), seed  # type: ignore[arg-type]
-            if cut == "best" and rule == ">=" and len({one.scores[j] for one in table}) > 2:
+            assert len(line["implications"]) == sum(map(bool, borders)), seed
+            if cut == "best" and rule == ">=" and len({row.scores[j] for row in table}) > 2:
                 gains = [
                     abs(c[0] / (tp + fn) - c[1] / (fp + tn))
                     for score in SCORES
-                    for c in [cells_of(table, lambda one: one.scores[j] >= score)]  # noqa: B023
+                    for c in [cells_of(table, lambda row: row.scores[j] >= score)]  # noqa: B023
                 ]
                 assert abs(delta) >= max(gains) - Fraction(1, 10**12), seed
 
@@ -273,22 +272,21 @@ def jpt(cells: Cells) -> dict[str, Number]:
     }
 
 
-def test_tune_jpt(tables: list[tuple[int, list[Weighed]]]) -> None:
-    for seed, table in tables:
+def test_tune_jpt(seeded_tables: SeededTables) -> None:
+    for seed, table in seeded_tables:
         result = clfeval.tune_jpt(
             frame_of(table, votes=False), **OPTIONS, kind="score", prevalence="1:4", measure=JPT
         )
         odds = {"1:1": Fraction(1), "target": Fraction(1, 4)}
         for population in ("sample", "1:1", "target"):
-            rows = by_model(result.tables["models"], population=population)
+            rows = rows_by(result, "models", "model", population=population)
             for j, row in enumerate(rows.values()):
-                counted = cells_of(table, lambda one, j=j: one.votes[j])  # type: ignore[misc]
-                cells = counted if population == "sample" else at(counted, odds[population])
+                in_sample = cells_of(table, lambda row, j=j: row.votes[j])  # type: ignore[misc]
+                cells = in_sample if population == "sample" else at(in_sample, odds[population])
                 for name, number in jpt(cells).items():
-                    assert same(row[name], number, exactly=False), (seed, population, name)
+                    assert is_number(row[name], number, exactly=False), (seed, population, name)
                 if population == "sample":
-                    for name, cell in zip(("tp", "fp", "fn", "tn"), cells, strict=True):
-                        assert is_close(row[name], cell), (seed, name)
+                    assert are_close(four_cells(row), cells), seed
         at_target = jpt(cells)
         for name in ("npv", "lr_neg", "tor", "dor"):
             value = at_target[name]
@@ -303,13 +301,13 @@ def test_tune_jpt(tables: list[tuple[int, list[Weighed]]]) -> None:
 def check_thresholds(seed: int, table: list[Weighed], result: Result) -> None:
     """No cut is better than the one named as best, and that one is worth what is said."""
     odds = {"1:1": Fraction(1), "target": Fraction(1, 4)}
-    for row in result.tables["thresholds"]:
-        name, population, j = str(row["measure"]), row["population"], int(str(row["model"])[1:])
+    for line in rows_of(result, "thresholds"):
+        name, population, j = line["measure"], line["population"], int(line["model"][1:])
         if population not in odds or name not in ("tar", "j_index", "ppv", "npv"):
             continue
-        worth: list[Fraction] = []
+        values: list[Fraction] = []
         for cut in (*SCORES, inf):
-            cells = cells_of(table, lambda one: one.scores[j] >= cut)  # noqa: B023
-            value = jpt(at(cells, odds[str(population)]))[name]
-            worth += [Fraction(value)] if value is not None else []
-        assert same(row["value"], max(worth), exactly=False), (seed, name)
+            cells = cells_of(table, lambda row: row.scores[j] >= cut)  # noqa: B023
+            value = jpt(at(cells, odds[population]))[name]
+            values += [Fraction(value)] if value is not None else []
+        assert is_number(line["value"], max(values), exactly=False), (seed, name)

@@ -10,11 +10,13 @@ import polars as pl
 import pytest
 
 import clfeval
+from tests.results import answers_of
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import full, thinned
 
 
-def table(text: str) -> pl.DataFrame:
+def frame_of_words(text: str) -> pl.DataFrame:
+    """Return a table whose lines of CSV are written one after the other."""
     return pl.read_csv(StringIO("\n".join(text.split())))
 
 
@@ -35,7 +37,7 @@ def test_no_order_of_rows_changes_a_byte(places: int | None) -> None:
     }
 
     def documents(rows: pl.DataFrame) -> list[str]:
-        found = [
+        results = [
             clfeval.mars(rows, **options, by="site", sweep="threshold", best=2, subsets=2),
             clfeval.mars(rows, **{**options, "threshold": None}, top="5%", sweep="top"),
             clfeval.phidelta(rows, **options, by="site", curve=True),
@@ -51,18 +53,18 @@ def test_no_order_of_rows_changes_a_byte(places: int | None) -> None:
                 metric=["roc_auc", "average_precision", "f1", "npv"],
             ),
         ]
-        return [result.to_json() for result in found]
+        return [result.to_json() for result in results]
 
-    first = documents(frame)
+    expected = documents(frame)
     for seed in range(3 if full() else 1):
-        assert documents(frame.sample(fraction=1.0, shuffle=True, seed=seed)) == first
+        assert documents(frame.sample(fraction=1.0, shuffle=True, seed=seed)) == expected
 
 
 def test_the_best_within_an_effort_may_be_one_that_calls_everything() -> None:
-    frame = table("truth,all,some,w 1,1,1,.1 1,1,0,.2 0,1,0,.3")
+    frame = frame_of_words("truth,all,some,w 1,1,1,.1 1,1,0,.2 0,1,0,.3")
     result = clfeval.mars(frame, weight="w", interval="none", max_effort=3)
-    (said,) = (one for one in result.answer if one.code == "within-effort")
-    assert (said.models, said.value) == (("all",), 1)
+    (answer,) = answers_of(result, "within-effort")
+    assert (answer.models, answer.value) == (("all",), 1)
     # all three rows, of which the weights of the positives are half
-    assert {3, 1.5, 1} <= {*numbers_in(said.text)}
-    check_text(said.text)
+    assert {3, 1.5, 1} <= {*numbers_in(answer.text)}
+    check_text(answer.text)

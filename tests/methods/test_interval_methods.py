@@ -13,6 +13,7 @@ from scipy import stats
 import clfeval
 from clfeval import COMMANDS
 from clfeval.methods.command_lookup import command_of
+from tests.limits import wilson
 from tests.texts import check_text
 
 K, N = 31, 40  # positives that are detected; of 60 negatives 6 are flagged
@@ -22,25 +23,24 @@ TABLE = pl.DataFrame({"truth": Y, "a": A, "b": [1] * 30 + [0] * 10 + [0] * 60})
 Z = 1.959963984540054
 
 
-def limits(how: str, k: int = K, n: int = N) -> tuple[float, float]:
+def textbook_limits(how: str, k: int = K, n: int = N) -> tuple[float, float]:
     """Return the limits by the textbook's formula, or by scipy's distribution."""
     p = k / n
     if how == "exact":
         return stats.beta.ppf(0.025, k, n - k + 1), stats.beta.ppf(0.975, k + 1, n - k)
     if how == "wilson":
-        middle, half = p + Z**2 / (2 * n), Z * sqrt(p * (1 - p) / n + Z**2 / (4 * n * n))
-        return (middle - half) / (1 + Z**2 / n), (middle + half) / (1 + Z**2 / n)
+        return wilson(k, n)
     if how == "jeffreys":
-        both = stats.beta.ppf([0.025, 0.975], k + 0.5, n - k + 0.5)
-        return float(both[0]), float(both[1])
+        low, high = stats.beta.ppf([0.025, 0.975], k + 0.5, n - k + 0.5)
+        return float(low), float(high)
     if how == "agresti-coull":
         m = n + Z**2
         q = (k + Z**2 / 2) / m
         return q - Z * sqrt(q * (1 - q) / m), q + Z * sqrt(q * (1 - q) / m)
     of_each = [comb(n, hits) * p**hits * (1 - p) ** (n - hits) for hits in range(n + 1)]
-    below = list(accumulate(of_each))  # the first number of hits to reach a share of all samples
-    low, high = (next(j for j, one in enumerate(below) if one >= q) for q in (0.025, 0.975))
-    return low / n, high / n
+    shares = list(accumulate(of_each))  # the first number of hits to reach a share of all samples
+    least, most = (next(j for j, share in enumerate(shares) if share >= q) for q in (0.025, 0.975))
+    return least / n, most / n
 
 
 HOW = ("exact", "wilson", "jeffreys", "agresti-coull", "bootstrap")
@@ -49,8 +49,8 @@ HOW = ("exact", "wilson", "jeffreys", "agresti-coull", "bootstrap")
 @pytest.mark.parametrize("how", HOW)
 def test_shares_have_these_limits_in_every_command(how: str) -> None:
     """tune-jpt and report draw their bootstrap: within one row of the quantiles they estimate."""
-    low, high = limits(how)
-    near = 1 / N if how == "bootstrap" else 1e-9
+    low, high = textbook_limits(how)
+    slack = 1 / N if how == "bootstrap" else 1e-9
     for call, name in (
         (clfeval.mars, "recall"),
         (clfeval.phidelta, "sensitivity"),
@@ -58,7 +58,7 @@ def test_shares_have_these_limits_in_every_command(how: str) -> None:
         (clfeval.report, "sensitivity"),
     ):
         row = call(TABLE, interval=how).frame("models").row(0, named=True)
-        exact = near if call in (clfeval.tune_jpt, clfeval.report) else 1e-9
+        exact = slack if call in (clfeval.tune_jpt, clfeval.report) else 1e-9
         assert row[name] == K / N
         assert row[f"{name}_low"] == pytest.approx(low, abs=exact), call
         assert row[f"{name}_high"] == pytest.approx(high, abs=exact), call
@@ -80,13 +80,13 @@ def test_the_bootstrap_of_delta_is_that_of_both_rates() -> None:
 
 
 def test_every_command_knows_the_same_methods() -> None:
-    known = {
-        one.choices
+    choices = {
+        option.choices
         for name in COMMANDS
-        for one in command_of(name).options()
-        if one.name == "interval"
+        for option in command_of(name).options()
+        if option.name == "interval"
     }
-    assert known == {(*HOW, "none")}
+    assert choices == {(*HOW, "none")}
 
 
 def test_the_method_stands_in_signature_and_parameters() -> None:

@@ -11,6 +11,8 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
+from tests.results import rows_by, rows_of, value_of
+from tests.samples import labels_right_at
 
 SHOWN = ("difference", "p", "p_adjusted", "difference_adjusted", "verdict")
 
@@ -19,16 +21,16 @@ def predictions(rows: int = 240) -> pl.DataFrame:
     """Return labels of models, one of them twice, with sites, patients, folds and weights."""
     dice = np.random.default_rng(28)
     truth = (dice.random(rows) < 0.4).astype(int)
-    said = {
-        name: np.where(dice.random(rows) < rate, truth, 1 - truth)
+    labels = {
+        name: labels_right_at(dice, truth, rate)
         for name, rate in {"old": 0.85, "new": 0.8, "far": 0.65}.items()
     }
     return pl.DataFrame(
         {
             "id": np.arange(rows),
             "truth": truth,
-            **said,
-            "twin": said["old"],
+            **labels,
+            "twin": labels["old"],
             "site": [f"s{i % 3}" for i in range(rows)],
             "patient": [f"p{i // 4}" for i in range(rows)],
             "fold": np.arange(rows) % 4,
@@ -38,7 +40,7 @@ def predictions(rows: int = 240) -> pl.DataFrame:
     )
 
 
-def numbers(result: Result) -> dict[tuple[Any, ...], dict[str, Any]]:
+def differences(result: Result) -> dict[tuple[Any, ...], dict[str, Any]]:
     """Return what is known of each difference, slices against the rest of them left out."""
     return {
         (row["against"], row["slice"], row["measure"], row["model"], row["reference"]): {
@@ -61,21 +63,20 @@ def numbers(result: Result) -> dict[tuple[Any, ...], dict[str, Any]]:
         (("site", "often"), {"weight": "often", "by": "site", "level": 0.8}),
         (("fold",), {"run": "fold"}),
     ],
-    ids=lambda one: " ".join(one) or "plain",
+    ids=lambda columns: " ".join(columns) or "plain",
 )
 def test_phidelta_and_report_compare_alike_to_the_last_digit(
     used: tuple[str, ...], options: dict[str, Any]
 ) -> None:
     table = predictions()
     frame = table.select("id", "truth", "old", "new", "far", "twin", *used)
-    mine = numbers(clfeval.phidelta(frame, reference="old", **options))
+    compared = differences(clfeval.phidelta(frame, reference="old", **options))
     report = clfeval.report(frame, reference="old", measure=["delta", "phi"], **options)
-    theirs = {key: row for key, row in numbers(report).items() if key[2] in ("delta", "phi")}
-    assert len(mine) == 3 * 2 * (4 if "by" in options else 1)
-    assert mine == theirs
-    assert all(
-        mine[key]["p"] == 1 and mine[key]["difference"].low < 0 for key in mine if key[3] == "twin"
-    )
+    expected = {key: row for key, row in differences(report).items() if key[2] in ("delta", "phi")}
+    assert len(compared) == 3 * 2 * (4 if "by" in options else 1)
+    assert compared == expected
+    twins = [row for key, row in compared.items() if key[3] == "twin"]
+    assert all(row["p"] == 1 and row["difference"].low < 0 for row in twins)
 
 
 def runs_of_seeds() -> pl.DataFrame:
@@ -89,7 +90,7 @@ def runs_of_seeds() -> pl.DataFrame:
                     "seed": seed,
                     "truth": truth,
                     **{
-                        name: np.where(dice.random(60) < rate, truth, 1 - truth)
+                        name: labels_right_at(dice, truth, rate)
                         for name, rate in {"old": 0.85, "new": 0.75}.items()
                     },
                 }
@@ -100,18 +101,18 @@ def runs_of_seeds() -> pl.DataFrame:
 
 
 def test_runs_of_the_same_rows_have_the_same_means_and_differences() -> None:
-    mine = clfeval.phidelta(runs_of_seeds(), run="seed", reference="old")
-    theirs = clfeval.report(runs_of_seeds(), run="seed", reference="old", measure=["delta", "phi"])
-    compared = numbers(theirs)
-    for key, row in numbers(mine).items():
-        assert row == compared[key]
+    result = clfeval.phidelta(runs_of_seeds(), run="seed", reference="old")
+    report = clfeval.report(runs_of_seeds(), run="seed", reference="old", measure=["delta", "phi"])
+    reported = differences(report)
+    for key, row in differences(result).items():
+        assert row == reported[key]
         assert row["p"] is not None
-    means = {(row["measure"], row["model"]): row for row in theirs.tables["run_spread"]}
-    for row in mine.tables["run_spread"]:
+    means = rows_by(report, "run_spread", "measure", "model")
+    for row in rows_of(result, "run_spread"):
         for metric in ("delta", "phi"):
-            other = means[metric, row["model"]]
-            assert (row[f"{metric}_sd"], row["runs"]) == (other["sd"], other["runs"])
-            assert row[f"{metric}_mean"].value == other["mean"].value  # type: ignore[union-attr]
+            mean = means[metric, row["model"]]
+            assert (row[f"{metric}_sd"], row["runs"]) == (mean["sd"], mean["runs"])
+            assert value_of(row[f"{metric}_mean"]) == value_of(mean["mean"])
 
 
 CASES = {
@@ -143,13 +144,13 @@ def test_files_joined_by_id_compare_as_one_table_to_the_last_digit(
         files.append(str(tmp_path / f"{part}.csv"))
     whole = clfeval.report(one.rename({"new": "new_", "old": "old_"}), reference="old_", **options)
     joined = clfeval.report(files, join="id", reference="old_", **options)
-    assert numbers(joined) == numbers(whole)
-    assert len(numbers(whole)) > 20
+    assert differences(joined) == differences(whole)
+    assert len(differences(whole)) > 20
     mixed = one.sample(fraction=1, shuffle=True, seed=9)
     again = clfeval.report(
         mixed.rename({"new": "new_", "old": "old_"}), reference="old_", **options
     )
-    assert numbers(again) == numbers(whole)
+    assert differences(again) == differences(whole)
 
 
 def test_files_of_class_probabilities_compare_as_one_table(tmp_path: Path) -> None:
@@ -169,4 +170,4 @@ def test_files_of_class_probabilities_compare_as_one_table(tmp_path: Path) -> No
     options: dict[str, Any] = {"reference": "old", "measure": ["all"], "renormalize": True}
     files = [f"{name}={tmp_path / name}.csv" for name in parts]
     joined = clfeval.report(files, join="id", **options)
-    assert numbers(joined) == numbers(clfeval.report(whole, **options))
+    assert differences(joined) == differences(clfeval.report(whole, **options))

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,6 +113,20 @@ def on_terminal(*words: str, **changes: str) -> Done:
         os.close(master)
         _, said = process.communicate(timeout=60)
     return Done(process.returncode, shown.decode().replace("\r\n", "\n"), said.decode())
+
+
+def json_document(done: Done) -> dict[str, Any]:
+    """Return the JSON of a run that computed a result, whether or not its gates are met."""
+    assert done.code in (0, 1), done.err
+    assert "Traceback" not in done.err
+    document: dict[str, Any] = json.loads(done.out)
+    return document
+
+
+def write_files(folder: Path, contents: Mapping[str, str]) -> None:
+    """Write files of these names into a folder."""
+    for name, content in contents.items():
+        (folder / name).write_text(content, encoding="utf-8")
 
 
 def many_models(models: int, rows: int, *, name: str = "m") -> str:

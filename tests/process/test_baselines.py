@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 
 from clfeval import report
-from tests.process.program import clfeval, piped
+from tests.process.program import clfeval, json_document, piped
 from tests.texts import check_text, numbers_in
 
 READ = ("--id", "id", "-q")
 
 
-def table(name: str, models: dict[str, Sequence[Any]], ids: Sequence[Any] | None = None) -> None:
+def write_table(
+    name: str, models: dict[str, Sequence[Any]], ids: Sequence[Any] | None = None
+) -> None:
     """Write a table of 100 rows, the first 50 positive."""
     ids = range(100) if ids is None else ids
     lines = [",".join(["id", "truth", *models])]
@@ -26,21 +28,15 @@ def table(name: str, models: dict[str, Sequence[Any]], ids: Sequence[Any] | None
     Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def answers(*wrong: int) -> list[int]:
-    """Return answers that are the truth but in these rows."""
+def labels_wrong_in(*wrong: int) -> list[int]:
+    """Return labels that are the truth but in these rows."""
     return [int(i < 50) ^ (i in wrong) for i in range(100)]
 
 
-def document(done: Any) -> dict[str, Any]:
-    assert done.err == "" or "Traceback" not in done.err
-    found: dict[str, Any] = json.loads(done.out)
-    return found
-
-
-def held(*words: str) -> dict[str, Any]:
-    """Hold now.csv to then.csv, row by row."""
+def compared_with_then(*words: str) -> dict[str, Any]:
+    """Return the report on now.csv with then.csv, joined by row, as its baseline."""
     words = (*READ, "-f", "json", "--baseline", "then.csv", *words)
-    return document(clfeval("report", "now.csv", *words))
+    return json_document(clfeval("report", "now.csv", *words))
 
 
 def changes(found: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -53,7 +49,7 @@ def change(found: dict[str, Any], model: str, measure: str) -> dict[str, Any]:
     return changes(found)[model, measure]
 
 
-def sentence(found: dict[str, Any], code: str = "baseline") -> str:
+def sentence_of(found: dict[str, Any], code: str = "baseline") -> str:
     (text,) = [one["text"] for one in found["answer"] if one["code"] == code]
     return str(text)
 
@@ -68,9 +64,9 @@ def significant(command: str, baseline: str, **options: Any) -> tuple[int, dict[
 
 
 def test_a_table_is_joined_row_by_row_and_what_is_newly_wrong_is_listed() -> None:
-    table("then.csv", {"m": answers(*range(10))})
-    table("now.csv", {"m": answers(*range(3, 20))})
-    found = held("--max-drop", "m:accuracy=0.05")
+    write_table("then.csv", {"m": labels_wrong_in(*range(10))})
+    write_table("now.csv", {"m": labels_wrong_in(*range(3, 20))})
+    found = compared_with_then("--max-drop", "m:accuracy=0.05")
     row = change(found, "m", "accuracy")
     # 10 of 100 wrong then, 17 now; rows 10 to 19 are newly wrong, 0 to 2 newly right
     assert (row["old"]["value"], row["new"]["value"]) == (0.9, 0.83)
@@ -78,8 +74,10 @@ def test_a_table_is_joined_row_by_row_and_what_is_newly_wrong_is_listed() -> Non
     assert row["paired"] is True
     wrong = [one["id"] for one in found["tables"]["baseline_changes"]]
     assert wrong == [str(i) for i in range(10, 20)]
-    check_text([sentence(found), sentence(found, "baseline-rows"), found["answer"][0]["text"]])
-    assert {100, 0.5} <= {*numbers_in(sentence(found, "baseline-rows"))}
+    check_text(
+        [sentence_of(found), sentence_of(found, "baseline-rows"), found["answer"][0]["text"]]
+    )
+    assert {100, 0.5} <= {*numbers_in(sentence_of(found, "baseline-rows"))}
     assert 0.05 < row["p"] < 0.1  # of .07 / sqrt(.1251 / 99) = 1.97 errors, a little more of each
     (gate,) = found["gates"]
     assert (gate["value"], gate["reason"]) == (pytest.approx(0.07), "not_significant")
@@ -91,10 +89,20 @@ def test_a_table_is_joined_row_by_row_and_what_is_newly_wrong_is_listed() -> Non
 
 
 def test_models_that_are_renamed_missing_and_in_another_order() -> None:
-    table("then.csv", {"a": answers(1), "b": answers(2, 60), "gone": answers(3, 4, 5)})
-    table("now.csv", {"c": answers(2, 60), "new": answers(*range(8)), "a": answers(1, 70)})
+    write_table(
+        "then.csv",
+        {"a": labels_wrong_in(1), "b": labels_wrong_in(2, 60), "gone": labels_wrong_in(3, 4, 5)},
+    )
+    write_table(
+        "now.csv",
+        {
+            "c": labels_wrong_in(2, 60),
+            "new": labels_wrong_in(*range(8)),
+            "a": labels_wrong_in(1, 70),
+        },
+    )
     done = clfeval("report", "now.csv", *READ, "-f", "json", "--baseline", "then.csv")
-    found = document(done)
+    found = json_document(done)
     assert done.code == 0
     verdicts = {
         model: (row["verdict"], row["difference"]["reason"])
@@ -112,14 +120,14 @@ def test_models_that_are_renamed_missing_and_in_another_order() -> None:
     for model, reason in (("new", "not_in_baseline"), ("gone", "gone")):
         words = ("--baseline", "then.csv", "--max-drop", f"{model}:accuracy=1", "-f", "json")
         missed = clfeval("report", "now.csv", *READ, *words)
-        (gate,) = document(missed)["gates"]
+        (gate,) = json_document(missed)["gates"]
         assert (missed.code, gate["model"], gate["reason"]) == (1, model, reason)
 
 
 def test_rows_of_one_of_the_tables_are_left_out_of_paired_changes_and_counted() -> None:
-    table("then.csv", {"m": answers(*range(10))})
-    table("now.csv", {"m": answers(*range(20))}, ids=[*range(95), *range(200, 205)])
-    found = held()
+    write_table("then.csv", {"m": labels_wrong_in(*range(10))})
+    write_table("now.csv", {"m": labels_wrong_in(*range(20))}, ids=[*range(95), *range(200, 205)])
+    found = compared_with_then()
     (note,) = [one["message"] for one in found["warnings"] if one["code"] == "baseline-rows"]
     check_text(note)
     assert {95, 5} <= {*numbers_in(note)}
@@ -127,17 +135,17 @@ def test_rows_of_one_of_the_tables_are_left_out_of_paired_changes_and_counted() 
     # of the first 95 rows 10 are wrong then, 20 now
     assert row["old"]["value"] == pytest.approx(85 / 95)
     assert row["difference"]["value"] == pytest.approx(-10 / 95)
-    assert 95 in numbers_in(sentence(found))
+    assert 95 in numbers_in(sentence_of(found))
 
 
 def test_the_line_on_the_rows_describes_all_rows_of_both_tables() -> None:
     """Means of 0 to .99 and of the same with five rows of 1 in place of .95 to .99."""
     scores = [i / 100 for i in range(100)]
-    table("then.csv", {"m": scores})
-    table("now.csv", {"m": [*scores[:95], *[1.0] * 5]}, ids=[*range(95), *range(200, 205)])
-    found = held()
+    write_table("then.csv", {"m": scores})
+    write_table("now.csv", {"m": [*scores[:95], *[1.0] * 5]}, ids=[*range(95), *range(200, 205)])
+    found = compared_with_then()
     now = (sum(scores[:95]) + 5) / 100  # .4965, as against .495
-    said = sentence(found, "baseline-rows")
+    said = sentence_of(found, "baseline-rows")
     check_text(said)
     assert {0.495, round(now, 3)} <= {*numbers_in(said)}
 
@@ -147,7 +155,7 @@ def test_changes_in_pairs_are_those_of_a_report_of_the_joined_tables_to_the_last
     truth = [1] * 50 + [0] * 50
     for name, apart in (("then.csv", 0.4), ("now.csv", 0.3)):
         scores = {m: (apart * np.array(truth) + 0.5 * rng.random(100)).round(3) for m in "mn"}
-        table(name, scores)
+        write_table(name, scores)
     more = [
         word
         for name in ("calibration_slope", "calibration_in_the_large", "oe_ratio", "mean_score")
@@ -166,9 +174,9 @@ def test_changes_in_pairs_are_those_of_a_report_of_the_joined_tables_to_the_last
         "json",
         *more,
     )
-    found = changes(held())
+    found = changes(compared_with_then())
     known = ("old", "new", "difference", "p", "rows")
-    rows = document(joined)["tables"]["comparisons"]
+    rows = json_document(joined)["tables"]["comparisons"]
     assert len(rows) == 2 * 15
     for row in rows:
         mine = found[row["model"].removeprefix("new:"), row["measure"]]
@@ -193,13 +201,13 @@ def test_rows_are_compared_in_pairs_where_four_of_five_of_both_tables_are_shared
     for name, ids in (("then.csv", then), ("now.csv", now)):
         lines = [f"{i},{i % 2},{i % 2 if i % 7 else 1 - i % 2}" for i in ids]
         Path(name).write_text("\n".join(["id,truth,m", *lines, ""]), encoding="utf-8")
-    found = held("--max-drop", "accuracy=0.5")
+    found = compared_with_then("--max-drop", "accuracy=0.5")
     paired = shared >= 0.8 * max(len(now), len(then))
     assert change(found, "m", "accuracy")["paired"] == paired
     notes = {one["code"]: one["message"] for one in found["warnings"]}
     assert ("baseline-unpaired" in notes) == (not paired)
-    assert shared in numbers_in(sentence(found))
-    check_text(notes.get("baseline-unpaired", sentence(found)))
+    assert shared in numbers_in(sentence_of(found))
+    check_text(notes.get("baseline-unpaired", sentence_of(found)))
 
 
 def test_an_interval_of_a_change_allows_for_the_rows_of_both() -> None:
@@ -215,7 +223,7 @@ def test_an_interval_of_a_change_allows_for_the_rows_of_both() -> None:
     widths = []
     for name in ("now.csv", "others.csv"):
         words = ("--baseline", "then.csv", "--max-drop", "accuracy=0.5")
-        found = document(clfeval("report", name, *READ, "-f", "json", *words))
+        found = json_document(clfeval("report", name, *READ, "-f", "json", *words))
         difference = change(found, "m", "accuracy")["difference"]
         widths.append(difference["high"] - difference["low"])
     assert widths[0] ** 2 / widths[1] ** 2 == pytest.approx(1 / 2, rel=0.06)
@@ -238,9 +246,9 @@ def overlapping(first: int, rows: int = 100) -> None:
 def test_a_change_has_one_interval_whether_or_not_a_gate_names_its_measure(first: int) -> None:
     overlapping(first)
     limits = ("kappa", "brier_skill", "mcc")
-    named = held(*(word for name in limits for word in ("--max-drop", f"{name}=1")))
+    named = compared_with_then(*(word for name in limits for word in ("--max-drop", f"{name}=1")))
     assert [gate["passed"] for gate in named["gates"]] == [True] * 3
-    assert changes(held()) == changes(named)
+    assert changes(compared_with_then()) == changes(named)
 
 
 @pytest.mark.parametrize("first", [10, 50], ids=["paired", "half shared"])
@@ -249,10 +257,10 @@ def test_the_changes_of_prevalence_and_mean_score_of_all_rows_allow_for_shared_r
 ) -> None:
     """Of n rows each k are shared: Var(new - old) = (1 - k / n) 2 Var / n, if those are alike."""
     overlapping(first)
-    shared = held()
+    shared = compared_with_then()
     now = Path("now.csv").read_text(encoding="utf-8").replace("\n", "\nx")
     Path("now.csv").write_text(now.removesuffix("x"), encoding="utf-8")
-    independent = held()
+    independent = compared_with_then()
     ratios = []
     for found in (shared, independent):
         (answer,) = [one for one in found["answer"] if one["code"] == "baseline-rows"]
@@ -272,7 +280,7 @@ def test_rows_of_the_baseline_alone_count_in_its_mean_score() -> None:
         lines = [f"{i},{i % 2},{SCORES[i] if i < 90 else 1.0}" for i in ids]
         Path(name).write_text("\n".join(["id,truth,m", *lines, ""]), encoding="utf-8")
     then, now = (SCORES[:90].sum() + 10) / 100, SCORES[:90].mean()
-    said = {*numbers_in(sentence(held(), "baseline-rows"))}
+    said = {*numbers_in(sentence_of(compared_with_then(), "baseline-rows"))}
     assert {round(float(then), 3), round(float(now), 3)} <= said
 
 
@@ -288,19 +296,19 @@ def test_rows_of_the_baseline_alone_count_in_its_mean_score() -> None:
 def test_rows_that_cannot_be_joined_count_as_others_with_a_warning(
     ids: Sequence[int], words: tuple[str, ...]
 ) -> None:
-    table("then.csv", {"m": answers(*range(10))})
-    table("now.csv", {"m": answers(*range(20))}, ids=ids)
+    write_table("then.csv", {"m": labels_wrong_in(*range(10))})
+    write_table("now.csv", {"m": labels_wrong_in(*range(20))}, ids=ids)
     text, asked = Path("now.csv").read_bytes(), (*words, "-f", "json", "--baseline", "then.csv")
     done = clfeval("report", "now.csv", *asked) if words else piped(text, "report", "-", *asked)
-    found = document(done)
+    found = json_document(done)
     (note,) = [one["message"] for one in found["warnings"] if one["code"] == "baseline-unpaired"]
     check_text(note)
     assert not any(row["paired"] for row in changes(found).values())
 
 
 def test_a_truth_that_changed_is_refused_with_its_row() -> None:
-    table("then.csv", {"m": answers(1)})
-    table("now.csv", {"m": answers(2)})
+    write_table("then.csv", {"m": labels_wrong_in(1)})
+    write_table("now.csv", {"m": labels_wrong_in(2)})
     text = Path("then.csv").read_text().replace("\n7,1,", "\n7,0,")
     Path("then.csv").write_text(text)
     done = clfeval("report", "now.csv", *READ, "--baseline", "then.csv")
@@ -310,7 +318,7 @@ def test_a_truth_that_changed_is_refused_with_its_row() -> None:
 
 @pytest.mark.parametrize("words", ["--positive 0", "--level 0.9", "--threshold 0.3"])
 def test_a_result_of_other_settings_is_refused_with_the_one_that_differs(words: str) -> None:
-    table("then.csv", {"m": [i / 100 for i in range(100)]})
+    write_table("then.csv", {"m": [i / 100 for i in range(100)]})
     assert clfeval("report", "then.csv", *READ, *words.split(), "--save", "then.json").code == 0
     done = clfeval("report", "then.csv", *READ, "--baseline", "then.json")
     assert (done.code, done.out, words.split()[0] in done.err) == (2, "", True)
@@ -318,7 +326,7 @@ def test_a_result_of_other_settings_is_refused_with_the_one_that_differs(words: 
 
 
 def test_a_result_of_an_older_schema_is_compared() -> None:
-    table("then.csv", {"m": answers(1, 2)})
+    write_table("then.csv", {"m": labels_wrong_in(1, 2)})
     older = json.loads(report("then.csv", id="id").to_json())
     older["schema"] = "clfeval.result/0"
     del older["answer"]
@@ -344,8 +352,8 @@ def test_thresholds_weights_and_slices_of_both_tables() -> None:
     rng = np.random.default_rng(1)
     scores = rng.random(100).round(3)
     extra = {"site": ["x", "y"] * 50, "w": [1, 2] * 50}
-    table("then.csv", {"m": scores, "n": scores[::-1], **extra})
-    table("now.csv", {"m": (scores * 0.9).round(4), "n": scores[::-1], **extra})
+    write_table("then.csv", {"m": scores, "n": scores[::-1], **extra})
+    write_table("now.csv", {"m": (scores * 0.9).round(4), "n": scores[::-1], **extra})
     words = ("--by", "site", "--weight", "w", "--threshold", "m=0.4", "--threshold", "0.6")
     done = clfeval(
         "report",
@@ -361,7 +369,7 @@ def test_thresholds_weights_and_slices_of_both_tables() -> None:
         "--max-drop",
         "kappa=1",
     )
-    found = document(done)
+    found = json_document(done)
     assert done.code == 0, done.err
     assert change(found, "m", "kappa")["paired"]
     assert change(found, "n", "accuracy")["difference"]["value"] == 0
@@ -379,8 +387,8 @@ def test_within_a_slice_the_same_rows_are_compared_too() -> None:
     As of other rows the 40 right of then and the 32 of now make -.16 -+ about .17.
     """
     site = {"site": ["x", "y"] * 50}
-    table("then.csv", {"m": answers(*range(0, 20, 2)), **site})
-    table("now.csv", {"m": answers(*range(0, 36, 2)), **site})
+    write_table("then.csv", {"m": labels_wrong_in(*range(0, 20, 2)), **site})
+    write_table("now.csv", {"m": labels_wrong_in(*range(0, 36, 2)), **site})
     told = {"by": "site", "max-drop": {"accuracy[site=*]": 0.1}}
     assert clfeval("report", "then.csv", *READ, "--by", "site", "--save", "then.json").code == 0
     for command in ("report", "mars"):
@@ -401,7 +409,7 @@ def test_what_has_not_moved_may_still_be_lower_by_what_none_of_n_rows_shows() ->
     """Of 50 rows of a class none differs: at most 1 - .025**(1/50) of all, .071 (two-sided)."""
     scores = [round(0.3 + 0.4 * (i < 50) + (i * 37 % 100) / 400, 3) for i in range(100)]
     for name in ("then.csv", "now.csv"):
-        table(name, {"m": scores})
+        write_table(name, {"m": scores})
     limit = 1 - 0.025 ** (1 / 50)
     for below, code in ((0.001, 0), (-0.001, 1)):
         words = ("--baseline", "then.csv", "--fail-under", f"roc_auc.change.low={-limit - below}")
@@ -410,11 +418,11 @@ def test_what_has_not_moved_may_still_be_lower_by_what_none_of_n_rows_shows() ->
 
 @pytest.mark.parametrize("command", ["mars", "phidelta", "mlcps"])
 def test_every_command_takes_a_table(command: str) -> None:
-    table("then.csv", {"m": answers(*range(10)), "n": answers(1, 60, 61)})
-    table("now.csv", {"m": answers(*range(20)), "n": answers(1, 60, 62)})
+    write_table("then.csv", {"m": labels_wrong_in(*range(10)), "n": labels_wrong_in(1, 60, 61)})
+    write_table("now.csv", {"m": labels_wrong_in(*range(20)), "n": labels_wrong_in(1, 60, 62)})
     words = ("--from", "predictions") if command == "mlcps" else ()
     done = clfeval(command, "now.csv", *READ, *words, "-f", "json", "--baseline", "then.csv")
-    found = document(done)
+    found = json_document(done)
     assert done.code == 0, done.err
     paired = {name for (_, name), row in changes(found).items() if row["paired"]}
     assert ("recall" in paired) == (command == "mars")
@@ -422,12 +430,12 @@ def test_every_command_takes_a_table(command: str) -> None:
 
 def test_a_gate_may_limit_the_change_of_a_measure_of_mars_alone() -> None:
     """Of m's 40 and 30 of 50 positives, 0 of n's: the share only m detects is 1 in both."""
-    table("then.csv", {"m": answers(*range(10)), "n": [0] * 100})
-    table("now.csv", {"m": answers(*range(20)), "n": [0] * 100})
+    write_table("then.csv", {"m": labels_wrong_in(*range(10)), "n": [0] * 100})
+    write_table("now.csv", {"m": labels_wrong_in(*range(20)), "n": [0] * 100})
     words = ("--baseline", "then.csv", "--max-drop", "m:shine_through=0.1", "-f", "json")
     done = clfeval("mars", "now.csv", *READ, *words)
     assert done.code == 0, done.err
-    found = document(done)
+    found = json_document(done)
     assert found["gates"][0]["value"] == 0
     assert change(found, "m", "recall")["paired"]
     assert not change(found, "m", "shine_through")["paired"]
@@ -435,8 +443,8 @@ def test_a_gate_may_limit_the_change_of_a_measure_of_mars_alone() -> None:
 
 def test_each_model_of_joined_files_is_compared_with_its_namesake() -> None:
     site = {"site": ["x", "y"] * 50}
-    table("then.csv", {"m": answers(*range(10)), "n": answers(1), **site})
-    table("now.csv", {"n": answers(1, 2), "m": answers(*range(13)), **site})
+    write_table("then.csv", {"m": labels_wrong_in(*range(10)), "n": labels_wrong_in(1), **site})
+    write_table("now.csv", {"n": labels_wrong_in(1, 2), "m": labels_wrong_in(*range(13)), **site})
     done = clfeval(
         "report",
         "new=now.csv",
@@ -453,7 +461,7 @@ def test_each_model_of_joined_files_is_compared_with_its_namesake() -> None:
         "--measure",
         "accuracy",
     )
-    found = document(done)
+    found = json_document(done)
     # of 50 rows each: of m 10 and 12 are newly wrong in x, 11 in y, of n 2 in x
     differences = {
         (row["slice"], row["model"], row["reference"]): row["difference"]["value"]
@@ -474,8 +482,8 @@ def test_each_model_of_joined_files_is_compared_with_its_namesake() -> None:
 
 def test_measures_that_are_listed_are_no_setting() -> None:
     """A gate adds its measure, which moves no number of another; an alias adds no second row."""
-    table("then.csv", {"m": answers(*range(10))})
-    table("now.csv", {"m": answers(*range(17))})
+    write_table("then.csv", {"m": labels_wrong_in(*range(10))})
+    write_table("now.csv", {"m": labels_wrong_in(*range(17))})
     assert clfeval("report", "then.csv", *READ, "--save", "plain.json").code == 0
     more = ("--measure", "recall", "--measure", "f_beta:beta=2")
     assert clfeval("report", "then.csv", *READ, *more, "--save", "more.json").code == 0
@@ -493,7 +501,7 @@ def test_measures_that_are_listed_are_no_setting() -> None:
             "json",
         )
         assert done.code == 1, done.err
-        found = document(done)
+        found = json_document(done)
         (gate,) = found["gates"]
         assert (gate["metric"], gate["value"]) == ("sensitivity", pytest.approx(40 / 50 - 33 / 50))
         assert not {"recall"} & {row["measure"] for row in found["tables"]["measures"]}
@@ -508,7 +516,7 @@ def test_measures_that_are_listed_are_no_setting() -> None:
 
 
 def test_a_gate_that_was_added_leaves_a_history_comparable() -> None:
-    table("t.csv", {"m": answers(1)})
+    write_table("t.csv", {"m": labels_wrong_in(1)})
     kept = ("--append", "h.jsonl", "--label")
     assert clfeval("report", "t.csv", *READ, *kept, "w1").code == 0
     limit = ("--fail-under", "f_beta:beta=2=0.5")
@@ -530,7 +538,7 @@ def test_where_prevalence_fell_what_it_does_not_move_is_named_first() -> None:
         lines = [line for line, n in kinds for _ in range(n)]
         Path(name).write_text("\n".join(["truth,m", *lines, ""]), encoding="utf-8")
     words = ("--kind", "label", "--positive", "1", "--baseline", "then.csv", "-f", "json")
-    found = document(clfeval("report", "now.csv", *words))
+    found = json_document(clfeval("report", "now.csv", *words))
     (said,) = [one for one in found["answer"] if one["code"] == "baseline"]
     assert (said["measure"], said["value"]) == ("specificity", pytest.approx(0.7 - 0.9))
     check_text(said["text"])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.process.program import ESCAPE, clfeval, many_models, on_terminal
+from tests.process.program import ESCAPE, clfeval, json_document, many_models, on_terminal
+from tests.results import four_cells
 from tests.thoroughness import thinned
 
 # environment, escape codes in a pipe, escape codes on a terminal (None: not tried)
@@ -81,7 +81,7 @@ NAME = "a_model_with_a_long_name_that_nobody_would_like_to_see_cut_"
 
 def test_a_pipe_gets_twelve_models_uncut() -> None:
     Path("t.csv").write_text(many_models(12, 200, name=NAME), encoding="utf-8")
-    rows = json.loads(clfeval("mars", "t.csv", "-q", "-f", "json").out)["tables"]["models"]
+    rows = json_document(clfeval("mars", "t.csv", "-q", "-f", "json"))["tables"]["models"]
     words = ("mars", "t.csv", "-q", "--show", "rates")
     text = clfeval(*words).out
     assert clfeval(*words, TERM="dumb").out == text
@@ -90,7 +90,7 @@ def test_a_pipe_gets_twelve_models_uncut() -> None:
     assert "…" not in text
     assert "..." not in text
     for row in rows:
-        cells = [row["model"], *(str(row[key]) for key in ("tp", "fp", "fn", "tn"))]
+        cells = [row["model"], *map(str, four_cells(row))]
         cells += [f"{row[key]['value']:.3f}" for key in ("accuracy", "precision", "recall")]
         assert re.search(r"^" + r"\s.*?".join(map(re.escape, cells)), text, re.MULTILINE)
 

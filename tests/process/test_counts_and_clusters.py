@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from pathlib import Path
@@ -11,11 +10,11 @@ import polars as pl
 import pytest
 
 from tests.methods.recalibrate.test_cross_fitting import random_table
-from tests.process.program import clfeval
+from tests.process.program import clfeval, json_document
 
 
 @pytest.fixture(autouse=True)
-def _tables(folder: Path) -> None:
+def input_files(folder: Path) -> None:
     """Write two tables of rows with patients, and their counts."""
     for number, name in enumerate("ab"):
         table = random_table(number, 300).with_columns(pl.col("id") + 1000 * number)
@@ -78,7 +77,7 @@ def test_files_that_only_one_command_writes_are_not_proposed_to_another() -> Non
 def test_a_note_of_count_sends_clusters_to_the_rows() -> None:
     done = clfeval("count", "a.csv", "--model", "gbm", "-f", "json", "-q")
     (note,) = (
-        note["message"] for note in json.loads(done.out)["warnings"] if note["code"] == "may-share"
+        note["message"] for note in json_document(done)["warnings"] if note["code"] == "may-share"
     )
     assert re.search(r"'patient' repeats, and counts have no clusters", note)
     assert note.endswith("evaluate the rows with --cluster patient")

@@ -12,7 +12,16 @@ import pytest
 import clfeval as package
 from clfeval.errors import MAX_PROBLEMS
 from clfeval.pages.codes import ERRORS
-from tests.process.program import ESCAPE, NEEDS_BASH, NEEDS_FULL, clfeval, on_terminal, piped, shell
+from tests.process.program import (
+    ESCAPE,
+    NEEDS_BASH,
+    NEEDS_FULL,
+    clfeval,
+    json_document,
+    on_terminal,
+    piped,
+    shell,
+)
 from tests.process.test_boundary import broken
 from tests.texts import check_text, numbers_in, problem_places
 
@@ -118,7 +127,7 @@ def test_a_bug_is_an_object_with_its_traceback(monkeypatch: pytest.MonkeyPatch) 
 def test_missed_gates_are_objects_and_the_result_is_there() -> None:
     done = clfeval("mars", "t.csv", "-q", "-f", "json", "--fail-under", "recall=0.9")
     assert done.code == 1
-    assert json.loads(done.out)["passed"] is False
+    assert json_document(done)["passed"] is False
     said = objects(done.err)
     assert [(one["code"], one["exit_code"]) for one in said] == [("gate-missed", 1)] * 2
     check_text(one["what"] for one in said)
@@ -184,7 +193,7 @@ def test_github_is_told_of_missed_gates_at_the_input_and_not_of_met_ones() -> No
     words = ["--fail-under", "a:recall=0.9", "--fail-under", "b:recall=0.1", "-f", "json"]
     done = clfeval("mars", "t.csv", "-q", "--annotate", "github", *words)
     assert done.code == 1
-    assert json.loads(done.out)["command"] == "mars"  # stdout is the result's
+    assert json_document(done)["command"] == "mars"  # stdout is the result's
     (line,) = annotations(done.err)
     assert line.startswith("::error file=t.csv,title=clfeval [fail-under]::a: recall ")
     pattern = clfeval("mars", "*.csv", "-q", "--annotate", "github", *words)
@@ -226,7 +235,7 @@ def test_of_more_than_github_shows_the_last_says_how_many() -> None:
 REPORT = "gl-code-quality-report.json"
 
 
-def report() -> list[dict[str, Any]]:
+def code_quality_report() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(Path(REPORT).read_text())
     for one in found:
         assert set(one) == {"description", "check_name", "fingerprint", "severity", "location"}
@@ -242,27 +251,30 @@ def test_gitlab_gets_a_report_of_gates_which_is_empty_when_all_are_met() -> None
     words = ["mars", "./t.csv", "-q", "--annotate", "gitlab", "--fail-under"]
     done = clfeval(*words, "recall=0.9")
     assert done.code == 1
-    found = [(one["check_name"], one["severity"]) for one in report()]
+    found = [(one["check_name"], one["severity"]) for one in code_quality_report()]
     assert found == [("clfeval/fail-under", "major")] * 2
-    assert {one["location"]["path"] for one in report()} == {"t.csv"}
-    before = {one["fingerprint"] for one in report()}
+    assert {one["location"]["path"] for one in code_quality_report()} == {"t.csv"}
+    before = {one["fingerprint"] for one in code_quality_report()}
     # the same gate missed by another value is the same finding
     Path("t.csv").write_text("id,truth,a,b\n1,1,0,0\n2,0,0,0\n3,1,0,1\n4,0,1,0\n")
     assert clfeval(*words, "recall=0.9").code == 1
-    assert {one["fingerprint"] for one in report()} == before
+    assert {one["fingerprint"] for one in code_quality_report()} == before
     assert clfeval(*words, "recall=0").code == 0
-    assert report() == []
+    assert code_quality_report() == []
 
 
 def test_gitlab_gets_a_report_of_errors_too() -> None:
     Path("t.csv").write_text(BAD)
     assert clfeval("mars", "t.csv", "-q", "--annotate=gitlab").code == 3
-    assert [(one["check_name"], one["severity"], one["location"]["lines"]) for one in report()] == [
+    assert [
+        (one["check_name"], one["severity"], one["location"]["lines"])
+        for one in code_quality_report()
+    ] == [
         ("clfeval/unknown-label", "critical", {"begin": 3}),
         ("clfeval/missing-value", "critical", {"begin": 3}),
     ]
     assert clfeval("mars", "t.csv", "--annotate=gitlab", "--fo").code == 2
-    (one,) = report()
+    (one,) = code_quality_report()
     assert one["severity"] == "blocker"
     assert one["location"]["path"] == ".gitlab-ci.yml"  # where the command line stands
 
@@ -270,7 +282,7 @@ def test_gitlab_gets_a_report_of_errors_too() -> None:
 def test_the_same_problem_twice_is_two_findings() -> None:
     Path("t.csv").write_text("truth,a\n1,x\n0,x\n1,1\n")
     assert clfeval("mars", "t.csv", "-q", "--annotate=gitlab").code == 3
-    assert [one["location"]["lines"]["begin"] for one in report()] == [2, 3]
+    assert [one["location"]["lines"]["begin"] for one in code_quality_report()] == [2, 3]
 
 
 def test_a_report_that_cannot_be_written_is_said_and_a_dry_run_writes_none() -> None:

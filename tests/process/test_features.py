@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ import polars as pl
 import pytest
 
 from clfeval import phidelta
-from tests.process.program import NEEDS_BASH, Done, clfeval, shell
+from tests.process.program import NEEDS_BASH, Done, clfeval, json_document, shell, write_files
+from tests.results import four_cells
 from tests.texts import check_text
 
 PAGES = Path(__file__).parents[2] / "fixtures" / "manual-pages"
@@ -24,25 +24,22 @@ OWNERS = "row,truth\n1,1\n2,0\n3,0\n4,1\n"
 
 
 @pytest.fixture(autouse=True)
-def tables(folder: Path) -> None:
-    for name, content in {"w.csv": WIDE, "s.csv": ENTRIES, "c.csv": OWNERS, "b.csv": BITS}.items():
-        (folder / name).write_text(content, encoding="utf-8")
+def input_files(folder: Path) -> None:
+    write_files(folder, {"w.csv": WIDE, "s.csv": ENTRIES, "c.csv": OWNERS, "b.csv": BITS})
 
 
 def features(*words: str) -> Done:
     return clfeval("phidelta", *words, "--features", "-q")
 
 
-def rows(done: Done, table: str = "features") -> list[dict[str, Any]]:
+def rows_of_table(done: Done, table: str = "features") -> list[dict[str, Any]]:
     assert (done.code, done.err) == (0, "")
-    found: list[dict[str, Any]] = json.loads(done.out)["tables"][table]
-    return found
+    rows: list[dict[str, Any]] = json_document(done)["tables"][table]
+    return rows
 
 
-def counts(done: Done) -> dict[str, tuple[int, ...]]:
-    return {
-        row["feature"]: tuple(row[cell] for cell in ("tp", "fp", "fn", "tn")) for row in rows(done)
-    }
+def counts_by_feature(done: Done) -> dict[str, tuple[int, ...]]:
+    return {row["feature"]: four_cells(row) for row in rows_of_table(done)}
 
 
 def test_the_selected_features_are_saved_for_the_next_tool() -> None:
@@ -80,8 +77,8 @@ def test_the_features_in_csv_are_read_by_anybody() -> None:
 def test_packed_files() -> None:
     Path("s.csv.gz").write_bytes(gzip.compress(ENTRIES.encode()))
     Path("c.csv.gz").write_bytes(gzip.compress(OWNERS.encode()))
-    found = phidelta("s.csv.gz", features=True, truth_table="c.csv.gz").tables["features"]
-    cells = {row["feature"]: tuple(row[c] for c in ("tp", "fp", "fn", "tn")) for row in found}
+    result = phidelta("s.csv.gz", features=True, truth_table="c.csv.gz")
+    cells = {row["feature"]: four_cells(row) for row in result.tables["features"]}
     assert cells == {"a": (1, 1, 1, 1), "b": (0, 1, 2, 1)}
 
 
@@ -93,7 +90,7 @@ def test_what_was_read_goes_to_stderr() -> None:
 
 def test_a_feature_named_like_an_option() -> None:
     Path("o.csv").write_text("truth,--cut,median\n1,1,0\n0,0,1\n0,1,1\n", encoding="utf-8")
-    assert counts(features("o.csv", "-f", "json"))["--cut"] == (1, 1, 0, 1)
+    assert counts_by_feature(features("o.csv", "-f", "json"))["--cut"] == (1, 1, 0, 1)
     assert "--cut" in features("o.csv").out
 
 
@@ -101,7 +98,9 @@ def test_a_feature_that_never_varies_is_no_crash() -> None:
     Path("k.csv").write_text("truth,k,f\n1,1,1\n0,1,0\n", encoding="utf-8")
     done = features("k.csv")
     assert done.code == 0
-    (constant,) = [row for row in rows(features("k.csv", "-f", "json")) if row["feature"] == "k"]
+    (constant,) = [
+        row for row in rows_of_table(features("k.csv", "-f", "json")) if row["feature"] == "k"
+    ]
     assert constant["delta"]["reason"] == "constant_feature"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.process.program import NEEDS_BASH, NEEDS_FULL, Done, clfeval, shell
+from tests.process.program import NEEDS_BASH, NEEDS_FULL, Done, clfeval, json_document, shell
 from tests.texts import check_text, numbers_in, problem_places
 
 
@@ -26,7 +26,7 @@ def test_an_undefined_value_misses_its_gate() -> None:
     Path("t.csv").write_text("truth,a,b\n0,0,1\n0,0,0\n", encoding="utf-8")
     done = clfeval("mars", "t.csv", "-q", "-f", "json", "--fail-under", "a:recall=0")
     assert done.code == 1
-    (gate,) = json.loads(done.out)["gates"]
+    (gate,) = json_document(done)["gates"]
     assert (gate["value"], gate["passed"]) == (None, False)
     assert gate["reason"] in done.err
 
@@ -123,7 +123,7 @@ def test_a_limit_that_fails_what_is_better_is_noted(
     check_text(notes)
 
 
-def judged(command: str, **gates: Any) -> Done:
+def run_batch(command: str, **gates: Any) -> Done:
     """Run one command of a batch on t.csv: it has gates that a shell lacks."""
     run = {"command": command, "input": "t.csv", "save": "r.json", **gates}
     Path("s.yaml").write_text(json.dumps({"version": 1, "runs": {"r": run}}), encoding="utf-8")
@@ -131,10 +131,10 @@ def judged(command: str, **gates: Any) -> Done:
 
 
 def test_a_warning_exits_0_and_strict_makes_it_1() -> None:
-    done = judged("mars", **{"warn-under": {"recall": 0.9}})
+    done = run_batch("mars", **{"warn-under": {"recall": 0.9}})
     assert (done.code, json.loads(Path("r.json").read_text())["passed"]) == (0, True)
     check_text(done.out)
-    strict = judged("mars", strict=True, **{"warn-under": {"recall": 0.9}})
+    strict = run_batch("mars", strict=True, **{"warn-under": {"recall": 0.9}})
     assert (strict.code, json.loads(Path("r.json").read_text())["passed"]) == (1, False)
     check_text(strict.err)
 
@@ -144,7 +144,7 @@ def test_a_report_has_the_measures_that_limits_name() -> None:
     words = ("report", "p.csv", "-q", "-f", "json", "--fail-under", "net_benefit@t:t=0.1=0.4")
     done = clfeval(*words)
     # two hits and, at .2 and .7 alike, two false alarms: 2/4 - 2/4 x .1/.9
-    (gate,) = json.loads(done.out)["gates"]
+    (gate,) = json_document(done)["gates"]
     assert (done.code, gate["passed"]) == (0, True)
     assert gate["value"] == pytest.approx(1 / 2 - 1 / 2 * 0.1 / 0.9)
 
@@ -184,6 +184,6 @@ def test_every_kind_of_gate_has_its_exit_code(words: tuple[str, ...], code: int)
 )
 def test_every_kind_of_gate_of_a_batch_has_its_exit_code(gates: dict[str, Any], code: int) -> None:
     Path("t.csv").write_text(SITES, encoding="utf-8")
-    done = judged("report", by="site", **gates)
+    done = run_batch("report", by="site", **gates)
     assert done.code == code, done.err
     assert "Traceback" not in done.err

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from math import cos, pi, sin
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.process.program import Done, clfeval, on_terminal
+from tests.process.program import Done, clfeval, json_document, on_terminal, write_files
 from tests.texts import check_text, problem_places
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -30,9 +28,8 @@ FILES = {
 
 
 @pytest.fixture(autouse=True)
-def tables(folder: Path) -> None:
-    for name, content in FILES.items():
-        (folder / name).write_text(content, encoding="utf-8")
+def input_files(folder: Path) -> None:
+    write_files(folder, FILES)
 
 
 def area(rays: tuple[float, ...]) -> float:
@@ -47,15 +44,9 @@ def rank(*words: str, **changes: str) -> Done:
     return clfeval("mlcps", *words, **changes)
 
 
-def document(done: Done) -> dict[str, Any]:
-    assert done.code in (0, 1), done.err
-    found: dict[str, Any] = json.loads(done.out)
-    return found
-
-
-def scores(done: Done, score: str = "mlcps") -> dict[str, float]:
+def scores_by_model(done: Done, score: str = "mlcps") -> dict[str, float]:
     """Return one score of every model, in the order of the table."""
-    return {row["model"]: row[score]["value"] for row in document(done)["tables"]["models"]}
+    return {row["model"]: row[score]["value"] for row in json_document(done)["tables"]["models"]}
 
 
 def in_folder() -> set[str]:
@@ -70,7 +61,7 @@ def test_a_table_is_enough() -> None:
     for name, row in VALUES.items():
         (line,) = (line for line in done.out.splitlines() if line.startswith(f"{name}  "))
         assert f"{area(row):.3f}" in line.split(), name
-    found = scores(rank("m.csv", "-q", "-f", "json"))
+    found = scores_by_model(rank("m.csv", "-q", "-f", "json"))
     assert found == pytest.approx({name: area(row) for name, row in VALUES.items()}, rel=1e-12)
 
 

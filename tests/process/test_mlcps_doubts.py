@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import shlex
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.process.program import clfeval
+from tests.process.program import clfeval, json_document
 from tests.process.runner import Done
 from tests.texts import check_text, problem_places
 from tests.thoroughness import examples
@@ -46,8 +45,7 @@ def pasted(done: Done, *typed: str) -> dict[str, Any]:
     assert done.code == 3, done.err
     again = clfeval(*proposed(done, *typed), "-f", "json")
     assert again.code == 0, done.err + again.err
-    found: dict[str, Any] = json.loads(again.out)
-    return found
+    return json_document(again)
 
 
 def ranking(document: dict[str, Any]) -> dict[str, tuple[int, float]]:
@@ -57,11 +55,11 @@ def ranking(document: dict[str, Any]) -> dict[str, tuple[int, float]]:
     }
 
 
-def of(content: str, *words: str) -> dict[str, tuple[int, float]]:
+def ranking_of_mended(content: str, *words: str) -> dict[str, tuple[int, float]]:
     """Return the ranking of a table that lets no doubt."""
     done = rank(content, *words, "-f", "json", name="mended.csv")
     assert done.code == 0, done.err
-    return ranking(json.loads(done.out))
+    return ranking(json_document(done))
 
 
 def test_one_refusal_and_one_paste_for_a_table_with_three_troubles() -> None:
@@ -91,7 +89,7 @@ def test_one_refusal_and_one_paste_for_a_table_with_three_troubles() -> None:
             ("dummy", ".5,.5,.5,.5", -0.04, 0.69, 0.01),
         )
     )
-    mended, wanted = ranking(pasted(done)), of(shares)
+    mended, wanted = ranking(pasted(done)), ranking_of_mended(shares)
     assert {name: r for name, (r, _) in mended.items()} == {n: r for n, (r, _) in wanted.items()}
     for name, (_, area) in mended.items():
         assert area == pytest.approx(wanted[name][1], rel=1e-12)
@@ -231,7 +229,7 @@ SAME = [
 @pytest.mark.parametrize("case", SAME)
 def test_the_proposed_command_ranks_as_the_mended_table(case: str) -> None:
     content, words, _ = TABLES[case]
-    found, wanted = ranking(pasted(rank(content, *words))), of(GOOD)
+    found, wanted = ranking(pasted(rank(content, *words))), ranking_of_mended(GOOD)
     assert {name: rank for name, (rank, _) in found.items()} == {
         name: rank for name, (rank, _) in wanted.items()
     }
@@ -287,19 +285,19 @@ def test_a_line_above_the_names_is_named(title: str) -> None:
 @pytest.mark.parametrize("comment", ["# made by me\n", "# by me, of 2026\n# again\n"])
 def test_comments_above_the_names_are_passed_over(comment: str) -> None:
     done = rank(comment + GOOD, "-f", "json")
-    assert ranking(json.loads(done.out)) == of(GOOD)
+    assert ranking(json_document(done)) == ranking_of_mended(GOOD)
     rows = comment.count("\n")
     gap = rank(comment + GOOD.replace(".84", ""))
     assert problem_places(gap.err) == [f"m.csv:{rows + 3}: column 'f1': [missing-value]"]
     done = rank(comment + GOOD.replace(",", ";"))
     assert proposed(done)[-2:] == ["--delimiter", ";"]
-    assert ranking(pasted(done)) == of(GOOD)
+    assert ranking(pasted(done)) == ranking_of_mended(GOOD)
 
 
 def test_a_percent_sign_at_every_number_of_a_metric_is_no_question() -> None:
     content = GOOD.replace(".9,.8,.85", "90%,.8,.85").replace(".8,.9,.84", "80 %,.9,.84")
     done = rank(content.replace(".7,.75,.72", "70%,.75,.72"), "-f", "json")
-    assert ranking(json.loads(done.out)) == of(GOOD)
+    assert ranking(json_document(done)) == ranking_of_mended(GOOD)
     check_text(done.err)
     some = rank(content)
     check_text(some.err)
@@ -327,8 +325,8 @@ def test_ignored_columns_are_left_out_of_every_layout(given: str) -> None:
     for content, more in ((wide, []), (turned, ["--transpose"]), (long, []), (searched, [])):
         done = rank(content, *words, *more, "-f", "json")
         assert done.code == 0, done.err
-        found = {name.removeprefix("who="): v for name, v in ranking(json.loads(done.out)).items()}
-        assert found == of(GOOD)
+        found = {name.removeprefix("who="): v for name, v in ranking(json_document(done)).items()}
+        assert found == ranking_of_mended(GOOD)
 
 
 def test_a_column_to_ignore_that_is_not_there_is_suggested() -> None:
@@ -343,7 +341,7 @@ def test_a_dry_run_says_what_each_column_is_taken_for() -> None:
     table = GOOD.replace("\n", ",12\n").replace("f1,12", "f1,time")
     done = rank(table, "--ignore", "time", "--dry-run", "-f", "json")
     assert done.code == 0
-    reading = json.loads(done.out)["tables"]["reading"]
+    reading = json_document(done)["tables"]["reading"]
     check_text(f"{row['column']}: {row['taken']}" for row in reading)
     asked = rank(MESSY, "--dry-run")
     assert asked.code == 3

@@ -11,16 +11,16 @@ import pytest
 from scipy import stats
 
 from clfeval import mlcps
-from tests.process.program import Done
+from tests.process.program import Done, json_document, write_files
 from tests.process.program import clfeval_in_lines as clfeval
-from tests.process.test_mlcps import TABLE, document
+from tests.process.test_mlcps import TABLE
 from tests.process.test_mlcps_pipes import signed
 from tests.texts import problem_places
 
 
 @pytest.fixture(autouse=True)
-def tables(folder: Path) -> None:
-    (folder / "m.csv").write_text(TABLE, encoding="utf-8")
+def input_files(folder: Path) -> None:
+    write_files(folder, {"m.csv": TABLE})
 
 
 def rank(*words: str) -> Done:
@@ -34,7 +34,7 @@ def test_weights_vary_whatever_the_number_of_metrics(metrics: int) -> None:
     head = ",".join(["model", *(f"x{j}" for j in range(metrics))])
     Path("t.csv").write_text("\n".join([head, *lines, ""]), encoding="utf-8")
     done = rank("t.csv", "--weight-sensitivity")
-    rows = document(done)["tables"]["weights"]
+    rows = json_document(done)["tables"]["weights"]
     assert sum(row["share"]["value"] for row in rows) == pytest.approx(1)
     assert done.err == ""
 
@@ -65,7 +65,7 @@ def test_ratios_keep_finite_limits_where_a_resample_may_be_infinite() -> None:
     chosen = ["--metric", "f_odds", "--metric", "lr_pos", "--metric", "mcc"]
     scales = ["--rescale", "f_odds=0:100", "--rescale", "lr_pos=0:100"]
     done = rank("p.csv", "--from", "predictions", *chosen, *scales)
-    cells = {row["metric"]: row["value"] for row in document(done)["tables"]["profile"]}
+    cells = {row["metric"]: row["value"] for row in json_document(done)["tables"]["profile"]}
     assert cells["f_odds"]["value"] == pytest.approx(58 / 2)
     # of 31 rows that are or are called positive 29 are both: odds 2 j / (1 - j) of its limits
     ends = [stats.beta.ppf(0.025, 29, 3), stats.beta.ppf(0.975, 30, 2)]
@@ -77,7 +77,7 @@ def test_ratios_keep_finite_limits_where_a_resample_may_be_infinite() -> None:
     rows = ["1,1"] * 24 + ["1,0"] * 16 + ["0,1"] * 16 + ["0,0"] * 24
     Path("p.csv").write_text("\n".join(["truth,a", *rows, ""]), encoding="utf-8")
     done = rank("p.csv", "--from", "predictions", *chosen, *scales)
-    cells = {row["metric"]: row["value"] for row in document(done)["tables"]["profile"]}
+    cells = {row["metric"]: row["value"] for row in json_document(done)["tables"]["profile"]}
     spread = math.sqrt(1 / 24 - 1 / 40 + 1 / 16 - 1 / 40)
     assert cells["lr_pos"]["value"] == pytest.approx(1.5)
     assert cells["lr_pos"]["high"] == pytest.approx(1.5 * math.exp(1.959963985 * spread))
@@ -95,7 +95,8 @@ def test_tables_to_compare_are_compared_metric_by_metric(first: str) -> None:
     other = {"here.csv": "there.csv", "there.csv": "here.csv"}[first]
     done = rank(first, "--compare", other, "--desirability", "w.yaml")
     kendall = {
-        row["measure"]: row["kendall"]["value"] for row in document(done)["tables"]["agreement"]
+        row["measure"]: row["kendall"]["value"]
+        for row in json_document(done)["tables"]["agreement"]
     }
     assert {kendall[name] for name in ("recall", "precision", "f1")} == {1.0}
 
@@ -142,8 +143,8 @@ def wished(weight: int) -> list[str]:
 
 def test_what_changes_numbers_is_signed() -> None:
     both = ["--weight-sensitivity", "--level"]
-    levels = [signed(document(rank("m.csv", *both, level))) for level in ("0.9", "0.95")]
-    wishes = [signed(document(rank("m.csv", *wished(weight)))) for weight in (1, 5)]
+    levels = [signed(json_document(rank("m.csv", *both, level))) for level in ("0.9", "0.95")]
+    wishes = [signed(json_document(rank("m.csv", *wished(weight)))) for weight in (1, 5)]
     assert levels[0] != levels[1]
     assert wishes[0] != wishes[1]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.process.program import Done
+from tests.process.program import Done, json_document, write_files
 from tests.process.program import clfeval_in_lines as clfeval
-from tests.process.test_mlcps import TABLE, VALUES, area, document
+from tests.process.test_mlcps import TABLE, VALUES, area
 
 WISHES = "recall: {goal: maximize, low: 0.5, high: 1}\nspecificity: {goal: box, low: 0.72}\n"
 # recall, precision, specificity of both models
@@ -17,9 +17,8 @@ LABELS = "truth,a,b\n" + "1,1,1\n" * 40 + "1,0,1\n" * 9 + "1,1,0\n" + "0,0,0\n" 
 
 
 @pytest.fixture(autouse=True)
-def tables(folder: Path) -> None:
-    for name, content in {"m.csv": TABLE, "w.yaml": WISHES, "p.csv": LABELS}.items():
-        (folder / name).write_text(content, encoding="utf-8")
+def input_files(folder: Path) -> None:
+    write_files(folder, {"m.csv": TABLE, "w.yaml": WISHES, "p.csv": LABELS})
 
 
 def rank(*words: str) -> Done:
@@ -27,8 +26,8 @@ def rank(*words: str) -> Done:
 
 
 def gates(done: Done) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = document(done)["gates"]
-    return found
+    rows: list[dict[str, Any]] = json_document(done)["gates"]
+    return rows
 
 
 def test_a_missed_gate_exits_1_and_says_why() -> None:
@@ -38,7 +37,7 @@ def test_a_missed_gate_exits_1_and_says_why() -> None:
     told = [(gate["model"], gate["passed"], round(gate["value"], 3)) for gate in gates(done)]
     assert told[2:] == [("lr", False, 0.688), ("rf", False, 2)]
     assert [passed for _, passed, _ in told[:2]] == [True, True]
-    assert document(done)["passed"] is False
+    assert json_document(done)["passed"] is False
 
 
 def test_one_model_is_judged_where_one_is_named() -> None:
@@ -67,7 +66,7 @@ def test_a_limit_of_an_interval_needs_an_interval() -> None:
     ]
     some = rank(*predicted, "--fail-under", "desirability.low=0.2", "--fail-over", "mlcps.high=1.4")
     low, *_ = (gate for gate in gates(some) if gate["model"] == "a")
-    by_model = {row["model"]: row for row in document(some)["tables"]["models"]}
+    by_model = {row["model"]: row for row in json_document(some)["tables"]["models"]}
     assert low["value"] == by_model["a"]["desirability"]["low"]
     assert low["value"] < by_model["a"]["desirability"]["value"]
     assert (some.code, some.err) == (0, "")

@@ -9,18 +9,18 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.process.program import NEEDS_BASH, Done, shell
+from tests.process.program import NEEDS_BASH, Done, json_document, shell, write_files
 from tests.process.program import clfeval_in_lines as clfeval
-from tests.process.test_mlcps import TABLE, VALUES, area, document, scores
+from tests.process.test_mlcps import TABLE, VALUES, area, scores_by_model
 from tests.process.test_mlcps_pipes import signed
 from tests.tables.door import encoded
 from tests.texts import check_text
 
 
 @pytest.fixture(autouse=True)
-def tables(folder: Path) -> None:
-    (folder / "m.csv").write_text(TABLE, encoding="utf-8")
-    (folder / "wishes.yaml").write_text("f1: maximize\nbrier: {goal: minimize, high: 0.2}\n")
+def input_files(folder: Path) -> None:
+    wishes = "f1: maximize\nbrier: {goal: minimize, high: 0.2}\n"
+    write_files(folder, {"m.csv": TABLE, "wishes.yaml": wishes})
 
 
 def rank(*words: str) -> Done:
@@ -37,8 +37,8 @@ def test_weights_from_a_file_are_those_of_the_command_line() -> None:
     words = rank("m.csv", "--metric-weight", "recall=2", "--metric-weight", "specificity=0.5")
     assert file == words
     weighted = {name: area((2 * a, b, c / 2)) for name, (a, b, c) in VALUES.items()}
-    assert scores(file) == pytest.approx(weighted, rel=1e-12)
-    assert document(file)["parameters"]["weights"] == {
+    assert scores_by_model(file) == pytest.approx(weighted, rel=1e-12)
+    assert json_document(file)["parameters"]["weights"] == {
         "recall": 2,
         "precision": 1,
         "specificity": 0.5,
@@ -50,7 +50,7 @@ def test_wishes_from_a_file() -> None:
         "recall:\n  goal: minimize\n  low: 0.6\n  high: 1\n  gamma: 2\n  weight: 3\n"
         "precision: {goal: box, above: 0.6}\n"
     )
-    found = document(rank("m.csv", "--desirability", wishes))
+    found = json_document(rank("m.csv", "--desirability", wishes))
     assert found["parameters"]["ranked_by"] == "desirability"
     assert found["parameters"]["desirability"]["recall"] == {
         "goal": "minimize",
@@ -95,11 +95,11 @@ def test_a_file_that_says_something_else_is_a_usage_error(name: str) -> None:
 def test_words_of_yaml_1_1_are_names_of_metrics_and_models() -> None:
     Path("m.csv").write_text("model,no,01,1e-3,~\nyes,.5,.6,.7,.8\n01,.6,.5,.8,.7\n1,.1,.1,.1,.1\n")
     done = rank("m.csv", "--metric-weight", yaml("no: 2\n01: 3\n1e-3: 0\n~: 1e0\n"))
-    assert document(done)["parameters"]["weights"] == {"no": 2, "01": 3, "~": 1}
+    assert json_document(done)["parameters"]["weights"] == {"no": 2, "01": 3, "~": 1}
     areas = {"yes": area((1, 1.8, 0.8)), "01": area((1.2, 1.5, 0.7)), "1": area((0.2, 0.3, 0.1))}
-    assert scores(done) == pytest.approx(areas, rel=1e-12)
+    assert scores_by_model(done) == pytest.approx(areas, rel=1e-12)
     one = rank("m.csv", "--model", "01", "--fail-under", "01:mlcps=0.1")
-    assert (one.code, list(scores(one))) == (0, ["01"])
+    assert (one.code, list(scores_by_model(one))) == (0, ["01"])
 
 
 ODD = ["random forest", "a=b", "[red]x[/red]", "rf:2", "é, è", 'say "hi"', "-9", "mlcps"]
@@ -125,27 +125,27 @@ def test_odd_names_come_through_unchanged() -> None:
         "a=b:rank=8",
     ]
     done = rank("odd.csv", *words)
-    found = document(done)
-    assert (done.code, list(scores(done))) == (0, ODD)
+    found = json_document(done)
+    assert (done.code, list(scores_by_model(done))) == (0, ODD)
     assert found["parameters"]["weights"] == {"F 1": 3, "x=y": 2, "[auc]": 1, "a:b": 1}
     assert [gate["model"] for gate in found["gates"]] == ["rf:2", "a=b"]
     a, b, c, d = (float(cell) for cell in rows[3][1:])
     expected = area((3 * a, 2 * b, c / 2, 1 - d))
-    assert scores(done)["rf:2"] == pytest.approx(expected, rel=1e-12)
+    assert scores_by_model(done)["rf:2"] == pytest.approx(expected, rel=1e-12)
     table = clfeval("mlcps", "odd.csv", *words, "-q", "-f", "csv").out
     assert [row["model"] for row in csv.DictReader(io.StringIO(table))] == ODD
     shown = clfeval("mlcps", "odd.csv", *words, "-q").out
     assert [name for name in ODD if name not in shown] == []
     chosen = rank("odd.csv", *(word for name in reversed(METRICS) for word in ("--metric", name)))
-    assert document(chosen)["parameters"]["metrics"] == METRICS[::-1]
+    assert json_document(chosen)["parameters"]["metrics"] == METRICS[::-1]
 
 
 @NEEDS_BASH
 def test_a_table_with_an_odd_name() -> None:
     Path("a [1].csv").write_text(TABLE, encoding="utf-8")
     done = shell("clfeval mlcps 'a [1].csv' --compare ./a*.csv -q -f json")
-    assert [item["name"] for item in document(done)["inputs"]] == ["a [1].csv"] * 2
-    assert document(done)["parameters"]["compare"] == "a [1].csv"
+    assert [item["name"] for item in json_document(done)["inputs"]] == ["a [1].csv"] * 2
+    assert json_document(done)["parameters"]["compare"] == "a [1].csv"
     assert done.err == ""
 
 
@@ -158,11 +158,11 @@ def test_labels_of_predictions_are_text() -> None:
     # a: 2 of 3 no are found, all 3 of 01; b: 2 of 3 each
     a = (2 / 3, 1, 1, 3 / 4)  # sensitivity, specificity, precision, npv of the class no
     areas = {"a": area(a), "b": area((2 / 3,) * 4)}
-    assert scores(rank(*words, "no")) == pytest.approx(areas, rel=1e-12)
+    assert scores_by_model(rank(*words, "no")) == pytest.approx(areas, rel=1e-12)
     other = rank(*words, "01")
-    assert document(other)["parameters"]["positive"] == "01"
+    assert json_document(other)["parameters"]["positive"] == "01"
     turned = {"a": area((a[1], a[0], a[3], a[2])), "b": areas["b"]}
-    assert scores(other) == pytest.approx(turned, rel=1e-12)
+    assert scores_by_model(other) == pytest.approx(turned, rel=1e-12)
     wrong = rank(*words, "1")
     assert (wrong.code, wrong.out, "'01', 'no'" in wrong.err) == (3, "", True)
 
@@ -173,7 +173,7 @@ def test_several_files_of_predictions_are_one_table() -> None:
         Path(name).write_text("\n".join([head, *part, ""]), encoding="utf-8")
     words = ["--from", "predictions", "--positive", "no"]
     whole, *parts = (
-        document(rank(*t, *words)) for t in (["p.csv"], ["p1.csv", "p2.csv"], ["p?.csv"])
+        json_document(rank(*t, *words)) for t in (["p.csv"], ["p1.csv", "p2.csv"], ["p?.csv"])
     )
     for one in parts:
         assert [item["rows"] for item in one["inputs"]] == [2, 4]
@@ -188,7 +188,7 @@ def test_rows_and_format_of_predictions_change_only_the_hash_of_the_data() -> No
     Path("r.csv").write_bytes(encoded(frame.reverse(), "csv"))
     Path("p.parquet").write_bytes(encoded(frame, "parquet"))
     words = ["--from", "predictions", "--positive", "no"]
-    found = [document(rank(name, *words)) for name in ("p.csv", "r.csv", "p.parquet")]
+    found = [json_document(rank(name, *words)) for name in ("p.csv", "r.csv", "p.parquet")]
     assert len({signed(one)["data"] for one in found}) == 3
     for one in found[1:]:
         assert one["tables"] == found[0]["tables"]

@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.process.program import Done
+from tests.process.program import Done, json_document
 from tests.process.program import clfeval_in_lines as clfeval
 from tests.process.program import piped_in_lines as piped
-from tests.process.test_mlcps import SCORES, VALUES, area, document, scores
+from tests.process.test_mlcps import SCORES, VALUES, area, scores_by_model
 from tests.tables.door import encoded, packed
 from tests.texts import check_text
 
@@ -62,15 +62,15 @@ def test_a_table_comes_through_a_pipe_in_every_format(name: str) -> None:
     words = ["-d", "\t"] if name == "t.tsv" else []
     done = rank(TABLES[name], *words)
     assert done.err == ""
-    assert scores(done) == pytest.approx(AREAS, rel=1e-12)
+    assert scores_by_model(done) == pytest.approx(AREAS, rel=1e-12)
     Path(name).write_bytes(TABLES[name])
-    file = document(clfeval("mlcps", name, "-q", "-f", "json"))
-    found = document(done)
+    file = json_document(clfeval("mlcps", name, "-q", "-f", "json"))
+    found = json_document(done)
     assert [item["name"] for item in found["inputs"]] == ["<stdin>"]
     assert [item["name"] for item in file["inputs"]] == [name]
     for key in ("signature", "parameters", "summary", "tables", "warnings"):
         assert found[key] == file[key]
-    plain = document(rank(TABLES["t.csv"]))
+    plain = json_document(rank(TABLES["t.csv"]))
     assert found["tables"] == plain["tables"]
     assert signed(found)["stats"] == signed(plain)["stats"]
     assert signed(found)["data"] == found["inputs"][0]["sha256"][:8]
@@ -79,12 +79,12 @@ def test_a_table_comes_through_a_pipe_in_every_format(name: str) -> None:
 def test_the_table_to_compare_with_comes_through_a_pipe() -> None:
     Path("m.csv").write_bytes(TABLES["t.csv"])
     done = piped(TABLES["nested.json"], "mlcps", "m.csv", "--compare", "-", "-q", "-f", "json")
-    assert [item["name"] for item in document(done)["inputs"]] == ["m.csv", "<stdin>"]
-    rows = document(done)["tables"]["agreement"]
+    assert [item["name"] for item in json_document(done)["inputs"]] == ["m.csv", "<stdin>"]
+    rows = json_document(done)["tables"]["agreement"]
     assert {row["measure"]: row["kendall"]["value"] for row in rows} == dict.fromkeys(
         ("mlcps", "order_free", "mean", *NAMES), 1.0
     )
-    moved = {row["model"]: row["moved"] for row in document(done)["tables"]["compared"]}
+    moved = {row["model"]: row["moved"] for row in json_document(done)["tables"]["compared"]}
     assert moved == dict.fromkeys(VALUES, 0)
 
 
@@ -107,7 +107,8 @@ def test_what_is_no_table_is_refused(content: bytes) -> None:
 
 def test_the_order_of_rows_changes_only_the_hash_of_the_data() -> None:
     found = [
-        document(rank(encoded(t, "csv"), "--weight-sensitivity")) for t in (FRAME, FRAME.reverse())
+        json_document(rank(encoded(t, "csv"), "--weight-sensitivity"))
+        for t in (FRAME, FRAME.reverse())
     ]
     first, again = map(signed, found)
     assert first.pop("data") != again.pop("data")
@@ -139,7 +140,7 @@ def test_the_pipe_from_phidelta(form: str) -> None:
         tp, fp, fn, tn = confusion(model)
         expected[model] = area((tp / (tp + fn), tn / (tn + fp), tp / (tp + fp), tn / (tn + fn)))
     assert done.err == ""
-    assert scores(done) == pytest.approx(expected, rel=1e-12)
+    assert scores_by_model(done) == pytest.approx(expected, rel=1e-12)
 
 
 # of 100 positives and 100 negatives; at 1:100 a negative counts a hundred times
@@ -159,8 +160,8 @@ def test_the_pipe_from_tune_jpt(form: str) -> None:
     ]
     one, two = (rank(content, *chosen) for content in told)
     assert one.err == ""
-    assert scores(one) == pytest.approx(AT_100, rel=1e-12)
-    assert list(scores(two)) == ["ccp at 1:100", "ccp at 1:1", "rf at 1:100", "rf at 1:1"]
+    assert scores_by_model(one) == pytest.approx(AT_100, rel=1e-12)
+    assert list(scores_by_model(two)) == ["ccp at 1:100", "ccp at 1:1", "rf at 1:100", "rf at 1:1"]
     at_one = area((0.67 / (0.67 + 0.05), 0.95 / (0.95 + 0.33), 0.67))
-    assert scores(two)["ccp at 1:1"] == pytest.approx(at_one, rel=1e-12)
-    assert scores(two)["rf at 1:100"] == scores(one)["rf"]
+    assert scores_by_model(two)["ccp at 1:1"] == pytest.approx(at_one, rel=1e-12)
+    assert scores_by_model(two)["rf at 1:100"] == scores_by_model(one)["rf"]

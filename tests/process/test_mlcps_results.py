@@ -17,12 +17,13 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 
 from tests.process.program import clfeval_in_lines as clfeval
-from tests.process.test_mlcps import VALUES, area, document, scores
+from tests.process.program import json_document
+from tests.process.test_mlcps import VALUES, area, scores_by_model
 from tests.process.test_mlcps_pipes import NAMES, rank
 from tests.texts import check_text
 
 
-def reported() -> list[dict[str, Any]]:
+def metric_rows() -> list[dict[str, Any]]:
     """Return rows as the table `metrics` of a report has them, those of slices and classes too."""
     rows: list[dict[str, Any]] = []
     for model, values in VALUES.items():
@@ -45,7 +46,7 @@ def reported() -> list[dict[str, Any]]:
     return rows
 
 
-def report(rows: list[dict[str, Any]], form: str) -> bytes:
+def report_bytes(rows: list[dict[str, Any]], form: str) -> bytes:
     """Return the rows in a document as `clfeval report` writes it, or as its CSV."""
     if form == "csv":
         out = io.StringIO()
@@ -74,10 +75,10 @@ def test_the_pipe_from_report_works() -> None:
         form: clfeval("report", table, "--positive", "malignant", "-q", "-f", form)
         for form in ("json", "csv")
     }
-    ranked = {form: document(rank(done.out.encode())) for form, done in written.items()}
+    ranked = {form: json_document(rank(done.out.encode())) for form, done in written.items()}
     assert ranked["json"]["tables"] == ranked["csv"]["tables"]
-    said = json.loads(written["json"].out)["tables"]["models"]
-    known = {row["model"]: row for row in said}
+    models = json_document(written["json"])["tables"]["models"]
+    known = {row["model"]: row for row in models}
     metrics = ranked["json"]["parameters"]["metrics"]
     assert {"roc_auc", "brier", "mcc"} <= {*metrics}
     for row in ranked["json"]["tables"]["profile"]:
@@ -86,22 +87,26 @@ def test_the_pipe_from_report_works() -> None:
 
 @pytest.mark.parametrize("form", ["json", "csv"])
 def test_a_report_with_two_averages_and_an_undefined_measure(form: str) -> None:
-    rows = [row for row in reported() if row["slice"] is None and row["class"] is None]
+    rows = [row for row in metric_rows() if row["slice"] is None and row["class"] is None]
     macro = {"estimator": "macro", "value": 0.5}
     rows += [{**row, **macro} for row in rows if row["metric"] == "recall"]
-    done = rank(report(rows, form))
-    assert document(done)["parameters"]["metrics"] == ["recall_binary", *NAMES[1:], "recall_macro"]
+    done = rank(report_bytes(rows, form))
+    assert json_document(done)["parameters"]["metrics"] == [
+        "recall_binary",
+        *NAMES[1:],
+        "recall_macro",
+    ]
     areas = {model: area((*values, 0.5)) for model, values in VALUES.items()}
-    assert scores(done) == pytest.approx(areas, rel=1e-12)
+    assert scores_by_model(done) == pytest.approx(areas, rel=1e-12)
     reason = "no_positive_prediction"
     rows[1] = {**rows[1], "value": None, "low": None, "high": None, "reason": reason}
-    refused = rank(report(rows, form))
+    refused = rank(report_bytes(rows, form))
     assert (refused.code, refused.out) == (3, "")
     assert (reason in refused.err, "[missing-value]" in refused.err) == (True, True)
     del areas[rows[1]["model"]]
-    left = rank(report(rows, form), "--missing", "drop")
-    assert scores(left) == pytest.approx(areas, rel=1e-12)
-    assert document(left)["inputs"][0]["dropped"] == 1
+    left = rank(report_bytes(rows, form), "--missing", "drop")
+    assert scores_by_model(left) == pytest.approx(areas, rel=1e-12)
+    assert json_document(left)["inputs"][0]["dropped"] == 1
 
 
 SCORERS = ("f1", "roc_auc", "balanced_accuracy", "precision")
@@ -126,14 +131,14 @@ def test_a_grid_search_written_by_pandas(index: bool) -> None:
     names = [f"criterion={p['criterion']}, max_depth={p['max_depth']}" for p in table["params"]]
     means = table[[f"mean_test_{name}" for name in SCORERS]].values.tolist()
     areas = {name: area(tuple(row)) for name, row in zip(names, means, strict=True)}
-    assert scores(done) == pytest.approx(areas, rel=1e-12)
+    assert scores_by_model(done) == pytest.approx(areas, rel=1e-12)
     best = max(areas, key=areas.__getitem__)
-    assert document(done)["summary"]["best"] == [best]
+    assert json_document(done)["summary"]["best"] == [best]
     by_split = [
         [area(tuple(row)) for row in table[[f"split{s}_test_{n}" for n in SCORERS]].values.tolist()]
         for s in range(3)
     ]
-    rows = document(done)["tables"]["models"]
+    rows = json_document(done)["tables"]["models"]
     for i, row in enumerate(rows):
         spread = [split[i] for split in by_split]
         assert row["split_mean"]["value"] == pytest.approx(mean(spread), rel=1e-12)

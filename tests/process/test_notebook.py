@@ -44,7 +44,7 @@ except clfeval.UsageError as error:
 
 
 @pytest.fixture(scope="module")
-def cells(tmp_path_factory: pytest.TempPathFactory) -> list[list[Any]]:
+def cell_outputs(tmp_path_factory: pytest.TempPathFactory) -> list[list[Any]]:
     """Return the outputs of each cell."""
     folder = tmp_path_factory.mktemp("notebook")
     kernels = folder / "kernels" / "here"
@@ -64,31 +64,33 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> list[list[Any]]:
     return [cell["outputs"] for cell in notebook["cells"]]
 
 
-def plain(outputs: list[Any]) -> str:
+def text_of_output(outputs: list[Any]) -> str:
     """Return what a cell printed, or its value as text; it has one output."""
     (only,) = outputs
     return str(only["text"] if only["output_type"] == "stream" else only["data"]["text/plain"])
 
 
-def test_the_last_line_of_a_cell_is_a_page_that_opens_with_the_answer(cells: list[Any]) -> None:
-    (only,) = cells[0]
-    page, answer = only["data"]["text/html"], plain(cells[1]).splitlines()[1]
+def test_the_last_line_of_a_cell_is_a_page_that_opens_with_the_answer(
+    cell_outputs: list[Any],
+) -> None:
+    (only,) = cell_outputs[0]
+    page, answer = only["data"]["text/html"], text_of_output(cell_outputs[1]).splitlines()[1]
     assert page.index(answer) < page.index("<table>") < page.index("<details>")
 
 
-def test_print_gives_the_whole_text_in_one_piece(cells: list[Any]) -> None:
-    check_text(plain(cells[1]))
+def test_print_gives_the_whole_text_in_one_piece(cell_outputs: list[Any]) -> None:
+    check_text(text_of_output(cell_outputs[1]))
 
 
-def test_show_prints_what_is_asked_for(cells: list[Any]) -> None:
-    assert "a + b" in plain(cells[2])
-    assert "a + b" not in plain(cells[1])
+def test_show_prints_what_is_asked_for(cell_outputs: list[Any]) -> None:
+    assert "a + b" in text_of_output(cell_outputs[2])
+    assert "a + b" not in text_of_output(cell_outputs[1])
 
 
-def test_a_table_is_a_frame(cells: list[Any]) -> None:
-    (only,) = cells[3]
+def test_a_table_is_a_frame(cell_outputs: list[Any]) -> None:
+    (only,) = cell_outputs[3]
     assert "<table" in only["data"]["text/html"]  # as pandas shows it
-    assert plain(cells[3]).split() == [
+    assert text_of_output(cell_outputs[3]).split() == [
         "model",
         "tp",
         "recall",
@@ -103,16 +105,16 @@ def test_a_table_is_a_frame(cells: list[Any]) -> None:
     ]
 
 
-def test_limits_and_a_baseline_are_judged(cells: list[Any]) -> None:
-    text = plain(cells[4])
+def test_limits_and_a_baseline_are_judged(cell_outputs: list[Any]) -> None:
+    text = text_of_output(cell_outputs[4])
     check_text(text)
     assert text.endswith("False)")
-    rows = eval(plain(cells[5]))
+    rows = eval(text_of_output(cell_outputs[5]))
     assert [(row[0], round(row[1], 3), row[2], row[3]) for row in rows] == [
         ("a", 0.667, 1.0, "undecided"),
         ("b", 0.333, 1 / 3, "undecided"),
     ]
 
 
-def test_an_error_speaks_python(cells: list[Any]) -> None:
-    assert problem_places(plain(cells[6])) == ["fail_under: [unknown-metric]"]
+def test_an_error_speaks_python(cell_outputs: list[Any]) -> None:
+    assert problem_places(text_of_output(cell_outputs[6])) == ["fail_under: [unknown-metric]"]

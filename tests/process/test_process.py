@@ -17,6 +17,7 @@ from tests.process.program import (
     WIDE,
     WITHOUT_OVERRIDE,
     clfeval,
+    json_document,
     many_models,
     python,
     shell,
@@ -93,7 +94,7 @@ def test_a_name_that_looks_like_an_option_follows_two_dashes() -> None:
     Path("--save.csv").write_text(WIDE, encoding="utf-8")
     done = clfeval("mars", "-q", "-f", "json", "--", "--save.csv")
     assert (done.code, done.err) == (0, "")
-    assert json.loads(done.out)["inputs"][0]["name"] == "--save.csv"
+    assert json_document(done)["inputs"][0]["name"] == "--save.csv"
 
 
 BAD: dict[str, tuple[bytes, str]] = {

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.conftest import ROOT
-from tests.process.program import clfeval
+from tests.process.program import clfeval, json_document, write_files
 from tests.thoroughness import full
 
 SCORES = "id,truth,site,a,b,c\n" + "".join(
@@ -58,9 +58,9 @@ KINDS: dict[str, tuple[str, str]] = {
 
 
 @pytest.fixture(autouse=True)
-def tables(folder: Path) -> None:
-    (folder / "t.csv").write_text(SCORES, encoding="utf-8")
-    (folder / "wishes.yaml").write_text("f1: maximize\nbrier: {goal: minimize, high: 0.2}\n")
+def input_files(folder: Path) -> None:
+    wishes = "f1: maximize\nbrier: {goal: minimize, high: 0.2}\n"
+    write_files(folder, {"t.csv": SCORES, "wishes.yaml": wishes})
 
 
 def everything(command: str, **changes: str) -> dict[str, bytes]:
@@ -96,17 +96,17 @@ def test_two_runs_write_the_same_bytes_and_every_file_is_whole(kind: str) -> Non
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_table_comes_as_csv(kind: str) -> None:
     words = shlex.split(KINDS[kind][0].replace("--show plots", ""))
-    tables = json.loads(clfeval(*words, "-q", "-f", "json").out)["tables"]
+    tables = json_document(clfeval(*words, "-q", "-f", "json"))["tables"]
     for name, rows in [*tables.items()][:: 1 if full() else 3]:
         done = clfeval(*words, "-q", "-f", "csv", "--show", name)
         found = list(csv.DictReader(io.StringIO(done.out)))
         assert (done.code, len(found)) == (0, len(rows)), name
         for cells, row in zip(found, rows, strict=True):
-            assert {column: cells[column] for column in row} == written(row), name
+            assert {column: cells[column] for column in row} == csv_cells(row), name
 
 
-def written(row: dict[str, Any]) -> dict[str, str]:
-    """Write a row as CSV has it: a value beside its limits, lists joined, nothing for null."""
+def csv_cells(row: dict[str, Any]) -> dict[str, str]:
+    """Return a row as CSV has it: a value beside its limits, lists joined, nothing for null."""
     values = {k: cell["value"] if isinstance(cell, dict) else cell for k, cell in row.items()}
     return {k: text(value) for k, value in values.items()}
 

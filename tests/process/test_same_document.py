@@ -16,7 +16,7 @@ TABLES = ("wide.csv", "wide.parquet", "long.csv", "long.parquet", "long-readme.c
 OPTIONS = ("", "--subsets all --best 4")
 
 
-def document(table: str, options: str, *, piped: bool) -> str:
+def text_without_input(table: str, options: str, *, piped: bool) -> str:
     """Return the JSON of a run with the input's name and hash blanked out."""
     words = ["mars", "-" if piped else str(FOLDER / table), "-q", "-f", "json", *options.split()]
     done = program.piped((FOLDER / table).read_bytes() if piped else b"", *words)
@@ -27,12 +27,12 @@ def document(table: str, options: str, *, piped: bool) -> str:
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_every_twin_gives_the_same_bytes(options: str) -> None:
-    first = document(TABLES[0], options, piped=False)
+    first = text_without_input(TABLES[0], options, piped=False)
     assert "INPUT" in first
     assert "data:HASH" in first
     for table in TABLES:
         for piped in (False, True):
-            assert document(table, options, piped=piped) == first, (table, piped)
+            assert text_without_input(table, options, piped=piped) == first, (table, piped)
 
 
 @pytest.mark.parametrize(

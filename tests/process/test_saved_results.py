@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from clfeval.pages.report import BEYOND
 from clfeval.pages.report.sections import THRESHOLD_HINT
 from clfeval.placeholders import fill_for_shell
-from tests.process.program import clfeval
+from tests.process.program import clfeval, json_document
 from tests.texts import check_text, problem_places
 
 TABLE = "id,truth,a,b\n" + "".join(
@@ -59,8 +58,7 @@ def test_it_is_held_to_gates_and_compared_with_another() -> None:
     Path("was.json").write_text(text)
     done = clfeval(*words, "--baseline", "was.json", "--max-drop", "roc_auc=0", "-f", "json")
     assert done.code == 0
-    found = json.loads(done.out)
-    rows = found["tables"]["comparisons"]
+    rows = json_document(done)["tables"]["comparisons"]
     assert {(row["against"], row["paired"]) for row in rows} == {("baseline", False)}
     turned = clfeval(
         "report", "-q", "was.json", "--baseline", "b.json", "--max-drop", "roc_auc=0.1"

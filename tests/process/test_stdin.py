@@ -15,8 +15,10 @@ from clfeval.output_files import temporary_folder
 from tests.process.program import (
     BIN,
     NEEDS_BASH,
+    Done,
     clfeval,
     environment,
+    json_document,
     on_terminal,
     piped,
     python,
@@ -34,12 +36,12 @@ TABLES = {
 }
 
 
-def document(text: str) -> dict[str, Any]:
-    """Return a result without the name of its input."""
-    result: dict[str, Any] = json.loads(text)
-    for item in result["inputs"]:
-        item.pop("name")
-    return result
+def document_without_names(done: Done) -> dict[str, Any]:
+    """Return a result without the names of its inputs."""
+    document = json_document(done)
+    for table in document["inputs"]:
+        table.pop("name")
+    return document
 
 
 def test_stdin_gives_what_the_file_gives_in_every_format() -> None:
@@ -49,9 +51,9 @@ def test_stdin_gives_what_the_file_gives_in_every_format() -> None:
         file = clfeval("mars", name, "-q", "-f", "json")
         pipe = piped(content, "mars", "-", "-q", "-f", "json")
         assert (file.code, pipe.code) == (0, 0)
-        assert json.loads(pipe.out)["inputs"][0]["name"] == "<stdin>"
-        assert document(pipe.out) == document(file.out)
-        result = document(pipe.out)
+        assert json_document(pipe)["inputs"][0]["name"] == "<stdin>"
+        assert document_without_names(pipe) == document_without_names(file)
+        result = document_without_names(pipe)
         signature = dict(part.split(":", 1) for part in result.pop("signature").split("|"))
         del result["inputs"], signature["data"]
         results.append((result, signature))
@@ -91,7 +93,8 @@ def test_a_process_substitution_is_a_table(name: str) -> None:
     Path(name).write_bytes(TABLES[name])
     done = shell(f"clfeval mars <(cat {name}) -q -f json")
     assert (done.code, done.err) == (0, "")
-    assert document(done.out) == document(clfeval("mars", name, "-q", "-f", "json").out)
+    file = clfeval("mars", name, "-q", "-f", "json")
+    assert document_without_names(done) == document_without_names(file)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="fifos are POSIX")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.process.program import Done, on_terminal
+from tests.process.program import Done, json_document, on_terminal
 from tests.process.program import clfeval_in_lines as clfeval
 from tests.process.program import piped_in_lines as piped
 from tests.texts import check_text, problem_places
@@ -23,12 +21,6 @@ BOTH = ["--counts", f"ccp={CCP}", "--counts", f"rf={RF}"]
 
 def tune(*words: str) -> Done:
     return clfeval("tune-jpt", *words)
-
-
-def document(done: Done) -> dict[str, Any]:
-    assert done.code in (0, 1)
-    found: dict[str, Any] = json.loads(done.out)
-    return found
 
 
 def test_four_numbers_are_enough() -> None:
@@ -83,7 +75,7 @@ def test_gates_at_two_targets_have_their_odds_too() -> None:
     words = [*BOTH, "--prevalence", "1:100", "--prevalence", "1:10", "-q", "-f", "json"]
     done = tune(*words, "--fail-under", "ppv=0.1", "--fail-over", "rf:fp=140")
     assert (done.code, len(done.err.splitlines())) == (1, 2)
-    gates = document(done)["gates"]
+    gates = json_document(done)["gates"]
     assert [gate["model"] for gate in gates] == [
         "ccp at 1:100",
         "ccp at 1:10",
@@ -92,7 +84,7 @@ def test_gates_at_two_targets_have_their_odds_too() -> None:
         "rf at 1:100",
         "rf at 1:10",
     ]
-    assert document(done)["passed"] is False
+    assert json_document(done)["passed"] is False
 
 
 def test_cutoffs_are_ready_to_use() -> None:
@@ -106,11 +98,11 @@ def test_cutoffs_are_ready_to_use() -> None:
 def test_a_table_comes_through_a_pipe() -> None:
     content = b"model,tp,fp,fn,tn\nccp,67,5,33,95\nrf,69,15,31,85\n"
     done = piped(content, "tune-jpt", "-", "--prevalence", "1:100", "-q", "-f", "json")
-    found = document(done)
+    found = json_document(done)
     assert [item["name"] for item in found["inputs"]] == ["<stdin>"]
     assert (
         found["tables"]
-        == document(tune(*BOTH, "--prevalence", "1:100", "-q", "-f", "json"))["tables"]
+        == json_document(tune(*BOTH, "--prevalence", "1:100", "-q", "-f", "json"))["tables"]
     )
     empty = piped(b"", "tune-jpt", "-", "-q")
     assert (empty.code, empty.out) == (3, "")

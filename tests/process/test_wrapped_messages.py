@@ -17,7 +17,7 @@ from tests.process.program import BIN, environment
 from tests.thoroughness import thinned
 
 
-def said(words: list[str], columns: int, **changes: str) -> list[str]:
+def lines_on_terminal(words: list[str], columns: int, **changes: str) -> list[str]:
     """Return the lines that a terminal of so many columns gets on stderr; 0: that does not tell."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -43,7 +43,7 @@ def said(words: list[str], columns: int, **changes: str) -> list[str]:
 @pytest.mark.parametrize(("columns", "width"), thinned([(40, 40), (80, 80), (0, 80)], [(40, 40)]))
 def test_a_terminal_gets_whole_words_in_lines_that_fit(columns: int, width: int) -> None:
     words = ["mars", "fixtures/breast-cancer/labels.csv", "--positive", "malignant"]
-    lines = said(words, columns)
+    lines = lines_on_terminal(words, columns)
     assert len(lines) > 1
     assert max(map(len, lines)) <= width
     piped = subprocess.run(
@@ -59,13 +59,13 @@ def test_a_terminal_gets_whole_words_in_lines_that_fit(columns: int, width: int)
 
 
 def test_a_width_that_is_set_counts_more() -> None:
-    lines = said(["mars", "no-such-table.csv"], 200, COLUMNS="30")
+    lines = lines_on_terminal(["mars", "no-such-table.csv"], 200, COLUMNS="30")
     assert max(map(len, lines)) <= 30
 
 
 def test_a_word_longer_than_the_terminal_stays_whole() -> None:
     name = "x" * 60
-    assert any(name in line for line in said(["mars", f"{name}.csv"], 40))
+    assert any(name in line for line in lines_on_terminal(["mars", f"{name}.csv"], 40))
 
 
 def test_names_do_not_steer_the_terminal() -> None:

@@ -11,7 +11,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 
 from clfeval.api.commands import mars
 from tests.process.program import clfeval
-from tests.suite.door import written
+from tests.suite.door import write_batch
 from tests.texts import check_text, numbers_in, problem_places
 
 BATCH = """\
@@ -31,7 +31,7 @@ MISSED = [0.778, 0.9]
 def batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "torn.csv").write_text("truth,a\n1,1\n0,x\n,0\n")
-    return Path(written(tmp_path, BATCH)).name
+    return Path(write_batch(tmp_path, BATCH)).name
 
 
 def test_junit_has_a_case_for_each_run_that_says_whether_it_was_computed(batch: str) -> None:
@@ -103,7 +103,7 @@ def test_gates_of_links_and_patterns_are_marked_at_the_batch(
 ) -> None:
     Path("sub").mkdir()
     Path("sub/p.csv").write_text("truth,b\n1,0\n0,0\n")
-    written(Path(), text, batch)
+    write_batch(Path(), text, batch)
     done = clfeval("batch", batch, "-q", "--annotate", "github")
     assert done.code == 1
     marks = [line for line in done.err.splitlines() if line.startswith("::")]

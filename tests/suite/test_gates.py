@@ -10,7 +10,7 @@ import pytest
 
 from clfeval.suite.running import RunOutcome, execute_runs
 from tests.process.program import clfeval
-from tests.suite.door import ROWS, plan_of, problems, written
+from tests.suite.door import ROWS, plan_of, problems, write_batch
 from tests.test_schema import wrong_with
 from tests.texts import check_text, numbers_in
 
@@ -37,7 +37,7 @@ def sites(folder: Path, text: str) -> str:
     for name in ("sites.csv", "then.csv"):
         (folder / name).write_text("".join(f"{row},{site}\n" for row, site in rows))
         rows = zip(ROWS.splitlines(), SITES, strict=True)
-    return written(folder, text)
+    return write_batch(folder, text)
 
 
 def test_the_table_of_gates_has_slices_severity_and_how_many_any_is_of(tmp_path: Path) -> None:
@@ -82,14 +82,14 @@ def test_pages_show_what_is_missed_and_warnings_are_no_failure(tmp_path: Path) -
         assert any(numbers_in(line)[-2:] == numbers for line in marked.split("\n") if sign in line)
 
 
-def one(folder: Path, line: str) -> RunOutcome:
+def dry_run_outcome(folder: Path, line: str) -> RunOutcome:
     text = f"version: 1\nruns:\n  r: {{command: report, input: t.csv, {line}}}\n"
-    (found,) = execute_runs(plan_of(folder, text).runs, dry=True)
-    return found
+    (outcome,) = execute_runs(plan_of(folder, text).runs, dry=True)
+    return outcome
 
 
 def test_a_dry_run_writes_gates_as_they_are_asked_for(tmp_path: Path) -> None:
-    done = one(
+    done = dry_run_outcome(
         tmp_path,
         'by: id, fail-under: {"any:recall[id=1].low": 0.8}, min-rows: 3, min-positives: 2, '
         "still-best: a, baseline: {input: t.csv, max-drop: {f1: [2%, 0.01]}}",
@@ -114,7 +114,7 @@ def test_a_dry_run_writes_gates_as_they_are_asked_for(tmp_path: Path) -> None:
     ],
 )
 def test_a_dry_run_names_limits_that_cannot_be(line: str, state: str, tmp_path: Path) -> None:
-    done = one(tmp_path, line)
+    done = dry_run_outcome(tmp_path, line)
     assert done.state == state
     check_text(text.replace(f"{tmp_path}/", "") for text in done.lines)
 
@@ -177,7 +177,7 @@ def test_the_files_of_a_dry_run_are_all_it_reads_and_writes(tmp_path: Path) -> N
         baseline: {input: "base/{name}.json", missing: skip}
         save: out/{name}.json
     """
-    name = written(tmp_path, text)
+    name = write_batch(tmp_path, text)
     dry = clfeval("batch", name, "--dry-run", "-f", "json", "-q")
     files = [(row["use"], row["file"]) for row in json.loads(dry.out)["tables"]["files"]]
     assert files[:4] == [

@@ -13,7 +13,7 @@ from clfeval.errors import UsageError
 from clfeval.suite.plan import build_plan
 from clfeval.suite.run_options import safe_file_name
 from clfeval.suite.running import execute_runs
-from tests.suite.door import plan_of, problems, written
+from tests.suite.door import plan_of, problems, write_batch
 
 HEAD = "version: 1\nruns:\n  r:\n    command: mars\n    input: t.csv\n"
 LAUGHS = "x-0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -107,7 +107,7 @@ def test_a_link_in_the_place_of_a_result_is_replaced_and_not_followed(tmp_path: 
 
 
 def test_a_link_to_a_table_is_not_written_over(tmp_path: Path) -> None:
-    written(tmp_path, "")
+    write_batch(tmp_path, "")
     (tmp_path / "sub").mkdir()
     os.link(tmp_path / "t.csv", tmp_path / "sub" / "same.csv")
     (tmp_path / "sub" / "link.csv").symlink_to(tmp_path / "t.csv")

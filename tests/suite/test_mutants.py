@@ -19,8 +19,8 @@ PLACE = re.compile(r".*suite\.yaml:\d+:\d+")
 SOME, ALL = 120, 5000
 
 
-def read(path: Path, numbers: Sequence[int]) -> list[int]:
-    """Read mutants; return those that are batches still."""
+def still_batches(path: Path, numbers: Sequence[int]) -> list[int]:
+    """Return the mutants that are batches still; the others are refused with a place."""
     fine = []
     for number in numbers:
         path.write_text(mutated(number), encoding="utf-8")
@@ -37,7 +37,7 @@ def test_a_broken_line_is_refused_with_its_number(tmp_path: Path) -> None:
     path = tmp_path / "suite.yaml"
     path.write_text(text(), encoding="utf-8")
     assert len(build_plan([str(path)], Output).runs) == 9
-    fine = read(path, range(SOME))
+    fine = still_batches(path, range(SOME))
     assert 0 < len(fine) < SOME / 2
     lines = len(text().splitlines())
     assert {number % lines for number in {*range(SOME)} - {*fine}} >= {*range(1, lines)} - {3}
@@ -61,7 +61,7 @@ def test_folders_without_a_name_are_labelled_by_their_path(
 @pytest.mark.slow
 @pytest.mark.usefixtures("quoted_words")  # of broken lines
 def test_five_thousand_broken_lines_are_refused_with_their_number(tmp_path: Path) -> None:
-    fine = read(tmp_path / "suite.yaml", range(ALL))
+    fine = still_batches(tmp_path / "suite.yaml", range(ALL))
     assert 0 < len(fine) < ALL / 2
 
 
@@ -70,7 +70,7 @@ def test_five_thousand_broken_lines_are_refused_with_their_number(tmp_path: Path
 def test_what_is_still_a_batch_runs_or_says_where_it_does_not(tmp_path: Path) -> None:
     path = tmp_path / "suite.yaml"
     done: set[str] = set()
-    for number in read(path, range(ALL)):
+    for number in still_batches(path, range(ALL)):
         mutant = mutated(number)
         if mutant in done:
             continue

@@ -10,7 +10,8 @@ import pytest
 from clfeval.cli.output import Output
 from clfeval.errors import UsageError
 from clfeval.suite.plan import build_plan
-from tests.suite.door import plan_of, problems, written
+from tests.results import problem_codes
+from tests.suite.door import plan_of, problems, write_batch
 
 
 def test_all_problems_come_in_one_pass_in_the_order_of_the_file(tmp_path: Path) -> None:
@@ -194,8 +195,8 @@ def test_a_wrong_word_of_the_shell_is_refused(option: str, word: str, tmp_path: 
 
 
 def test_a_file_that_is_none_and_a_wrong_one_are_refused_together(tmp_path: Path) -> None:
-    name = written(tmp_path, f"version: 1\nbad: 1\nruns: {{a: {RUN}}}")
+    name = write_batch(tmp_path, f"version: 1\nbad: 1\nruns: {{a: {RUN}}}")
     with pytest.raises(UsageError) as caught:
         build_plan([str(tmp_path / "suit.yaml"), name], Output)
-    assert [one.code for one in caught.value.problems] == ["no-such-file", "configuration"]
+    assert problem_codes(caught.value) == ["no-such-file", "configuration"]
     assert "'suite.yaml'" in str(caught.value)

@@ -18,7 +18,7 @@ from clfeval.suite.plan import build_plan
 from clfeval.suite.run_options import safe_file_name
 from clfeval.suite.running import RunOutcome, execute_runs, suite_result
 from tests.process.program import clfeval
-from tests.suite.door import plan_of, written
+from tests.suite.door import plan_of, write_batch
 from tests.suite.mutants import ROOT, SUITE
 from tests.test_schema import VALIDATOR, wrong_with
 from tests.texts import check_text, numbers_in
@@ -39,13 +39,13 @@ def outcomes(folder: Path, text: str, **given: Any) -> list[RunOutcome]:
     return [*execute_runs(plan_of(folder, text).runs, **given)]
 
 
-def codes(done: list[RunOutcome]) -> dict[str, tuple[str, int]]:
+def states_and_codes(done: list[RunOutcome]) -> dict[str, tuple[str, int]]:
     return {one.run.name: (one.state, int(one.code)) for one in done}
 
 
 def test_a_failing_run_harms_no_other_and_the_worst_code_is_kept(tmp_path: Path) -> None:
     done = outcomes(tmp_path, MIXED)
-    assert codes(done) == {
+    assert states_and_codes(done) == {
         "fine": (COMPUTED, 0),
         "gone": (FAILED, 3),
         "strict": (MISSED, 1),
@@ -53,7 +53,7 @@ def test_a_failing_run_harms_no_other_and_the_worst_code_is_kept(tmp_path: Path)
         "last": (COMPUTED, 0),
         "after": (LEFT_OUT, 3),
     }
-    wrong = next(one for one in done if one.run.name == "wrong")
+    (wrong,) = (outcome for outcome in done if outcome.run.name == "wrong")
     assert wrong.lines[0].startswith(f"{tmp_path}/suite.yaml:7:42: ")  # the place of the key
     result = suite_result(plan_of(tmp_path, MIXED), done, dry=False)
     assert not result.passed
@@ -68,7 +68,7 @@ def test_a_failing_run_harms_no_other_and_the_worst_code_is_kept(tmp_path: Path)
 
 
 def test_fail_fast_leaves_the_rest_out(tmp_path: Path) -> None:
-    done = codes(outcomes(tmp_path, MIXED, fail_fast=True))
+    done = states_and_codes(outcomes(tmp_path, MIXED, fail_fast=True))
     assert done["fine"] == (COMPUTED, 0)
     assert done["gone"] == (FAILED, 3)
     assert {done[name][0] for name in ("strict", "wrong", "last", "after")} == {LEFT_OUT}
@@ -83,8 +83,8 @@ def test_a_bug_in_one_run_is_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(mars, "compute", broken)
     done = outcomes(tmp_path, MIXED)
-    assert codes(done)["fine"] == (FAILED, 70)
-    assert codes(done)["last"] == (COMPUTED, 0)
+    assert states_and_codes(done)["fine"] == (FAILED, 70)
+    assert states_and_codes(done)["last"] == (COMPUTED, 0)
     assert any("broke off" in line for line in done[0].lines)
     assert max(one.code for one in done) == ExitCode.BUG
 
@@ -112,7 +112,7 @@ def test_a_table_of_another_run_is_that_of_its_file(tmp_path: Path) -> None:
 
 
 def test_a_matrix_an_exclusion_and_files_make_runs_in_order(tmp_path: Path) -> None:
-    written(tmp_path, "")
+    write_batch(tmp_path, "")
     (tmp_path / "u.csv").write_text((tmp_path / "t.csv").read_text())
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "t.csv").write_text((tmp_path / "t.csv").read_text())
@@ -144,7 +144,7 @@ def test_a_matrix_an_exclusion_and_files_make_runs_in_order(tmp_path: Path) -> N
 
 
 def test_a_later_file_wins_key_by_key_and_the_shell_wins_over_both(tmp_path: Path) -> None:
-    first = written(
+    first = write_batch(
         tmp_path,
         """\
         version: 1
@@ -153,7 +153,7 @@ def test_a_later_file_wins_key_by_key_and_the_shell_wins_over_both(tmp_path: Pat
         runs: {a: {command: report, input: "${f}", threshold: 0.3, level: 0.9}}
     """,
     )
-    second = written(
+    second = write_batch(
         tmp_path,
         """\
         version: 1
@@ -188,7 +188,7 @@ def test_only_takes_names_groups_globs_and_what_they_need(tmp_path: Path) -> Non
 
 
 def test_the_program_says_one_line_a_run_and_leaves_with_the_worst_code(tmp_path: Path) -> None:
-    name = written(tmp_path, MIXED)
+    name = write_batch(tmp_path, MIXED)
     done = clfeval("batch", name, "-f", "json")
     assert done.code == 3
     lines = [line for line in done.err.splitlines() if line.startswith("[")]
@@ -215,7 +215,7 @@ def test_the_program_says_one_line_a_run_and_leaves_with_the_worst_code(tmp_path
 
 
 def test_every_form_holds_all_runs_and_the_summary_stands_last(tmp_path: Path) -> None:
-    name = written(tmp_path, MIXED)
+    name = write_batch(tmp_path, MIXED)
     names = ["fine", "gone", "strict", "wrong", "last", "after"]
     files = [str(tmp_path / f"all{end}") for end in (".json", ".csv", ".md", ".html", ".xml")]
     saved = [word for path in files for word in ("--save", path)]
@@ -241,7 +241,7 @@ def test_a_dry_run_reads_tables_writes_nothing_and_says_the_order(tmp_path: Path
       last: {command: mlcps, input: {run: first, table: measures}}
       first: {command: report, input: t.csv, id: id, positive: "1", fail-under: {roc_auc.low: 0.1}}
     """
-    done = clfeval("batch", written(tmp_path, text), "--dry-run", "-f", "json")
+    done = clfeval("batch", write_batch(tmp_path, text), "--dry-run", "-f", "json")
     document = json.loads(done.out)
     assert done.code == 0, done.err
     assert wrong_with(document) == []
@@ -303,7 +303,7 @@ def test_every_computed_run_adds_its_lines_to_the_history(tmp_path: Path) -> Non
       two: {command: mars, input: t.csv}
       gone: {command: mars, input: nowhere.csv}
     """
-    name = written(tmp_path, text)
+    name = write_batch(tmp_path, text)
     assert clfeval("batch", name, "-q", "--dry-run", "--only", "one").code == 0
     assert not (tmp_path / "past.jsonl").exists()
     assert clfeval("batch", name, "-q").code == 3
@@ -331,7 +331,7 @@ def test_a_baseline_and_what_stands_with_it_are_gates_of_the_run(tmp_path: Path)
         baseline: {input: none.json, missing: skip, max-drop: {roc_auc: 0.01}}
       warned: {command: report, input: t.csv, warn-under: {roc_auc: 0.9}}
     """
-    written(tmp_path, "")
+    write_batch(tmp_path, "")
     (tmp_path / "u.csv").write_text((tmp_path / "t.csv").read_text())
     done = outcomes(tmp_path, text)
     assert [int(one.code) for one in done] == [0, 0, 0], [one.lines for one in done]

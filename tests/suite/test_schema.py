@@ -17,7 +17,7 @@ from clfeval.suite.schema import suite_schema
 from clfeval.tables.yaml import read_yaml
 from tests.process.program import clfeval
 from tests.suite.mutants import ROOT, SUITE
-from tests.test_schema import written
+from tests.test_schema import json_text
 
 KEPT = ROOT / "fixtures" / "schema" / "suite-1.json"
 EXAMPLES = sorted((ROOT / "fixtures" / "suite").glob("*.yaml"))
@@ -25,7 +25,7 @@ RUN = {"command": "report", "input": "t.csv"}
 
 
 def text() -> str:
-    return f"{written(suite_schema(Output))}\n"
+    return f"{json_text(suite_schema(Output))}\n"
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from clfeval.errors import UsageError
 from clfeval.suite.running import execute_runs
 from clfeval.suite.runs import describe_input
 from tests.process.program import clfeval as program
-from tests.suite.door import plan_of, problems, written
+from tests.suite.door import plan_of, problems, write_batch
 from tests.texts import check_text, problem_places
 
 HEAD = "version: 1\nruns:\n  r:\n    command: report\n    input: t.csv\n"
@@ -31,7 +31,7 @@ def test_names_of_runs_and_variables_may_begin_with_x(tmp_path: Path) -> None:
 
 
 def test_limits_that_are_none_are_refused_in_python_too(tmp_path: Path) -> None:
-    result = clfeval.mars(written(tmp_path, "").replace("suite.yaml", "t.csv"), id="id")
+    result = clfeval.mars(write_batch(tmp_path, "").replace("suite.yaml", "t.csv"), id="id")
     assert result.check(fail_under=[]).gates == result.check(fail_under=None).gates == ()
     for none in ({"recall": None}, {"recall": []}):
         with pytest.raises(UsageError):
@@ -52,7 +52,7 @@ def test_a_variable_of_the_shell_that_nothing_has_is_refused(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("words", [["--label", "W1"], ["--accept"]])
 def test_what_is_of_a_history_needs_one(words: list[str], tmp_path: Path) -> None:
-    done = program("batch", written(tmp_path, HEAD), *words)
+    done = program("batch", write_batch(tmp_path, HEAD), *words)
     assert (done.code, problem_places(done.err)) == (2, ["[bad-option]"])
     check_text(done.err)
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import Any
 
-import clfeval
 from tests.process.program import clfeval as program
-from tests.tables.door import confusion, write
+from tests.tables.door import write
 from tests.texts import check_text, problem_places
 
 START = "try: clfeval "
@@ -46,7 +44,9 @@ def refused(*words: str, kept: bool = True) -> tuple[str, str]:
     return spots_in(run.err), " | ".join(proposals(run.err))
 
 
-def asked(content: str | bytes, *words: str, command: str = "mars") -> tuple[str, str]:
+def refusal_and_options(
+    content: str | bytes, *words: str, command: str = "mars"
+) -> tuple[str, str]:
     """Write a table, see it refused, run everything that is proposed.
 
     Return what is wrong where, and what is proposed beyond what was said, separated by ` | `.
@@ -62,8 +62,3 @@ def asked(content: str | bytes, *words: str, command: str = "mars") -> tuple[str
         assert line.startswith(f"{command_text} "), line
         options.append(line.removeprefix(f"{command_text} "))
     return spots, " | ".join(options)
-
-
-def found(name: str = "t.csv", **options: Any) -> dict[str, tuple[int, int, int, int]]:
-    """Return the 2 x 2 tables of models."""
-    return confusion(clfeval.mars(name, interval="none", **options))

@@ -17,6 +17,7 @@ from clfeval.api.commands import mars
 from clfeval.api.result import Result
 from clfeval.errors import ClfevalError, DataError, UsageError
 from clfeval.tables.predictions import Predictions
+from tests.results import four_cells, rows_by
 from tests.shell import at_shell
 from tests.texts import check_text
 
@@ -59,13 +60,12 @@ def packed(content: bytes, how: str) -> bytes:
 def confusion(result: Result) -> dict[str, Confusion]:
     """Return tp, fp, fn, tn of every model over the whole table."""
     return {
-        str(row["model"]): (row["tp"], row["fp"], row["fn"], row["tn"])  # type: ignore[misc]
-        for row in result.tables["models"]
-        if row["slice"] is None
+        str(model): four_cells(row)
+        for model, row in rows_by(result, "models", "model", slice=None).items()
     }
 
 
-def counted(table: Any, **options: Any) -> dict[str, Confusion]:
+def mars_confusion(table: Any = "t.csv", **options: Any) -> dict[str, Confusion]:
     """Return tp, fp, fn, tn of every model of a table that is accepted."""
     return confusion(mars(table, **{"interval": "none"} | options))
 

@@ -30,20 +30,20 @@ def read_metrics(
     return metric_tables.read_metrics(table, given, requested=wanted, transpose=transpose)
 
 
-def read(content: str | bytes, name: str = "t.csv", **options: Any) -> MetricTable:
-    """Write a file and read it as a metric table."""
+def metric_table_of(content: str | bytes, name: str = "t.csv", **options: Any) -> MetricTable:
+    """Write a file and return the metric table that is read from it."""
     return read_metrics([write(name, content)], **options)
 
 
-def shown(table: MetricTable) -> Shown:
-    """Return models, metrics and values, to be compared."""
+def metric_content(table: MetricTable) -> Shown:
+    """Return models, metrics and values, which are finite, to be compared."""
     assert table.values.dtype == np.float64
     assert np.isfinite(table.values).all()
     assert table.values.shape == (len(table.models), len(table.metrics))
     return table.models, table.metrics, table.values.tolist()
 
 
-def rows_of(table: MetricTable) -> tuple[int | None, ...]:
+def problem_rows(table: MetricTable) -> tuple[int | None, ...]:
     """Return in which row a problem of each model's first value would be said to stand."""
     places = range(len(table.models))
     return tuple(table.problem(i, 0, "is low", "too-low").row for i in places)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.samples import logistic
 from tests.tables import column_name_samples as samples
 
 CONSTANT_ROWS = 10_000
@@ -167,7 +168,7 @@ def latent_scores(dice: Dice, truth: Array) -> Array:
 
 def scaled(latent: Array, scale: str) -> tuple[Array, Cells]:
     """Return scores on a scale, and their cells."""
-    unit = np.clip(1 / (1 + np.exp(0.8 - latent)), 0.001, 0.999)
+    unit = np.clip(logistic(latent - 0.8), 0.001, 0.999)
     if scale == "percent":
         values = np.round(100 * unit, 1)
     elif scale == "log-odds":

@@ -12,7 +12,7 @@ import pytest
 from clfeval.api.commands import mars
 from clfeval.errors import ClfevalError
 from tests.process.program import clfeval as program
-from tests.tables.door import Confusion, confusion, counted, opened, refusal, spots, write
+from tests.tables.door import Confusion, confusion, mars_confusion, opened, refusal, spots, write
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import thinned
 
@@ -34,7 +34,7 @@ PAIRS = [("False", "True"), ("false", "true"), ("FALSE", "TRUE")]
 WITH_ID = pytest.mark.parametrize("with_id", [True, False], ids=["id", "no id"])
 
 
-def table(rows: list[tuple[str, str, str]], *, with_id: bool, early: bool = False) -> str:
+def write_bits(rows: list[tuple[str, str, str]], *, with_id: bool, early: bool = False) -> str:
     """Write the base table with some rows after it, or before: then no fast road is tried."""
     rows = [*rows, *BODY] if early else [*BODY, *rows]
     lines = [",".join(([f"r{i}"] if with_id else []) + list(row)) for i, row in enumerate(rows)]
@@ -52,24 +52,24 @@ def outcome(name: str, **options: object) -> dict[str, Confusion] | str:
 
 @WITH_ID
 def test_the_fast_road_counts(with_id: bool) -> None:
-    assert counted(table([], with_id=with_id)) == BASE
+    assert mars_confusion(write_bits([], with_id=with_id)) == BASE
 
 
 @EVERY_CELL
 def test_an_odd_cell_late_is_what_it_is_early(cell: str, with_id: bool, missing: str) -> None:
     for row in (("1", cell, "1"), (cell, "1", "1")):  # a vote, a truth
-        late = outcome(table([row], with_id=with_id), missing=missing)
-        assert late == outcome(table([row], with_id=with_id, early=True), missing=missing)
+        late = outcome(write_bits([row], with_id=with_id), missing=missing)
+        assert late == outcome(write_bits([row], with_id=with_id, early=True), missing=missing)
 
 
 @WITH_ID
 @pytest.mark.parametrize("cell", ["01", " 1", "1 ", "+1", "2", "00", "-0", "0.3", "1.0"])
 def test_an_odd_truth_is_a_class_of_its_own(cell: str, with_id: bool) -> None:
-    name = table([(cell, "1", "1")], with_id=with_id)
+    name = write_bits([(cell, "1", "1")], with_id=with_id)
     assert str(outcome(name)).count(f"'{cell}'") == 1
     twin = cell.strip() == "1"
     assert ("label-twins" if twin else "positive-needed") in str(outcome(name))
-    assert counted(name, positive="1", classes=["1", cell] if twin else ()) == {
+    assert mars_confusion(name, positive="1", classes=["1", cell] if twin else ()) == {
         "a": (3000, 1, 0, 3000),
         "b": (1000, 1001, 2000, 2000),
     }
@@ -77,7 +77,7 @@ def test_an_odd_truth_is_a_class_of_its_own(cell: str, with_id: bool) -> None:
 
 @WITH_ID
 def test_a_quoted_1_is_1(with_id: bool) -> None:
-    assert counted(table([('"1"', '"1"', '"0"')], with_id=with_id)) == {
+    assert mars_confusion(write_bits([('"1"', '"1"', '"0"')], with_id=with_id)) == {
         "a": (3001, 0, 0, 3000),
         "b": (1000, 1000, 2001, 2000),
     }
@@ -86,23 +86,23 @@ def test_a_quoted_1_is_1(with_id: bool) -> None:
 @WITH_ID
 def test_scores_that_begin_as_0_and_1_are_scores(with_id: bool) -> None:
     rows = [("1", "0.3", "1"), ("1", "0.5", "1")]
-    assert counted(table(rows, with_id=with_id), model="*")["a"] == (3001, 0, 1, 3000)
+    assert mars_confusion(write_bits(rows, with_id=with_id), model="*")["a"] == (3001, 0, 1, 3000)
 
 
 @WITH_ID
 def test_an_empty_cell_does_not_pay_for_a_long_one(with_id: bool) -> None:
     """A missing cell has a byte too few, 01 one too many: together they look like bare bits."""
     rows = [("01", "1", "1"), ("1", "", "1")]
-    name = table(rows, with_id=with_id)
+    name = write_bits(rows, with_id=with_id)
     assert "positive-needed" in str(outcome(name, missing="drop"))
-    early = outcome(table(rows, with_id=with_id, early=True), missing="drop")
-    assert outcome(table(rows, with_id=with_id), missing="drop") == early
+    early = outcome(write_bits(rows, with_id=with_id, early=True), missing="drop")
+    assert outcome(write_bits(rows, with_id=with_id), missing="drop") == early
 
 
 def test_a_blank_line_does_not_pay_for_long_cells() -> None:
     """A blank line has three bytes too few, three times 01 three too many."""
     rows = [("01", "1", "01"), ("01", "1", "1")]
-    content = Path(table(rows, with_id=False)).read_text() + "\n"
+    content = Path(write_bits(rows, with_id=False)).read_text() + "\n"
     error = refusal(write("t.csv", content))
     assert spots(error) == "positive-needed"
     assert numbers_in(error.problems[0].message) == [0, 3000, 1, 2, 1, 3000]
@@ -113,7 +113,9 @@ def test_a_blank_line_does_not_pay_for_long_cells() -> None:
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_line_ends_and_marks_change_no_count(ending: str, last: bool, mark: str) -> None:
     lines = ["truth,a,b", *map(",".join, BODY)]
-    assert counted(write("t.csv", mark + ending.join(lines) + (ending if last else ""))) == BASE
+    assert (
+        mars_confusion(write("t.csv", mark + ending.join(lines) + (ending if last else ""))) == BASE
+    )
 
 
 def test_two_files_do_not_pay_for_each_other() -> None:
@@ -130,7 +132,7 @@ def test_bits_are_the_booleans_of_truth(no: str, yes: str) -> None:
         done = program(command, name)
         assert done.code == 0, done.err
         check_text(done.err.splitlines()[0])
-    assert counted(name) == SAME
+    assert mars_confusion(name) == SAME
 
 
 @pytest.mark.parametrize(("no", "yes"), PAIRS)
@@ -142,9 +144,9 @@ def test_booleans_are_the_bits_of_truth(no: str, yes: str) -> None:
     long = "".join(
         f"{i},a,{said[a]},{y}\n{i},b,{said[b]},{y}\n" for i, (y, a, b) in enumerate(rows)
     )
-    assert counted(write("t.csv", f"truth,a,b\n{one}")) == SAME
-    assert counted(write("t.csv", f"truth,a,b\n{both}")) == SAME
-    assert counted(write("t.csv", f"id,model,prediction,truth\n{long}")) == SAME
+    assert mars_confusion(write("t.csv", f"truth,a,b\n{one}")) == SAME
+    assert mars_confusion(write("t.csv", f"truth,a,b\n{both}")) == SAME
+    assert mars_confusion(write("t.csv", f"id,model,prediction,truth\n{long}")) == SAME
 
 
 def test_booleans_of_frames_are_bits_with_gaps_and_late_cells() -> None:
@@ -154,18 +156,18 @@ def test_booleans_of_frames_are_bits_with_gaps_and_late_cells() -> None:
         numbers = make({"truth": list(map(int, truth)), "a": list(map(bool, bits))})
         assert confusion(mars(numbers)) == {"a": (1, 1, 1, 1)}
     name = write("t.csv", "truth,a\nTrue,1\nTrue,\nFalse,1\nFalse,0\n")
-    assert counted(name, missing="drop") == {"a": (1, 1, 0, 1)}
+    assert mars_confusion(name, missing="drop") == {"a": (1, 1, 0, 1)}
     late = "True,1\nFalse,0\n" * (ROWS // 2)
     assert spots(refusal(write("t.csv", f"truth,a\n{late}True,x\n"))) == (
         f"{ROWS + 2}:a unknown-label"
     )
     # no bits at all, past the first rows
-    assert counted(write("t.csv", f"truth,a\n{late}True,0.3\n")) == {"a": (3000, 0, 1, 3000)}
+    assert mars_confusion(write("t.csv", f"truth,a\n{late}True,0.3\n")) == {"a": (3000, 0, 1, 3000)}
 
 
 def test_labels_of_bits_with_scores_and_truth_of_booleans() -> None:
     name = write("t.csv", "truth,y_pred,y_prob\nTrue,1,.9\nTrue,0,.3\nFalse,1,.6\nFalse,0,.1\n")
-    assert counted(name) == {"model": (1, 1, 1, 1)}
+    assert mars_confusion(name) == {"model": (1, 1, 1, 1)}
     # numbers of a sure tree stay scores
     columns = opened(write("t.csv", "truth,a\nTrue,1\nFalse,0\n"), kind="score").columns
     assert [one.kind for one in columns.models] == ["score"]

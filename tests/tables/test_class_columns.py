@@ -11,8 +11,9 @@ import pytest
 
 import clfeval
 from tests.process.program import clfeval as program
-from tests.tables.asking import asked, found, refused
-from tests.tables.door import confusion, write
+from tests.results import four_cells, row_of, warning_messages
+from tests.tables.asking import refusal_and_options, refused
+from tests.tables.door import confusion, mars_confusion, write
 from tests.texts import check_text
 
 CLASSES = ("mild", "moderate", "critical")
@@ -26,15 +27,17 @@ ROWS = (
 FOUND = {"A": (1, 0, 1, 2), "B": (1, 0, 1, 2)}  # of critical: one of two found, none in vain
 
 
-def table(pattern: str, rows: tuple[tuple[str, tuple[float, ...], tuple[float, ...]], ...]) -> str:
+def probabilities_text(
+    pattern: str, rows: tuple[tuple[str, tuple[float, ...], tuple[float, ...]], ...]
+) -> str:
     names = [pattern.format(m=model, c=label) for model in "AB" for label in CLASSES]
     lines = [",".join(map(str, (truth, *a, *b))) for truth, a, b in rows]
     return "\n".join([",".join(["truth", *names]), *lines]) + "\n"
 
 
-def asked_in(name: str, *words: str) -> tuple[str, str]:
+def refusal_of_report(name: str, *words: str) -> tuple[str, str]:
     """Ask for a report of a file; return what is wrong where, and what is proposed further."""
-    return asked(Path(name).read_text(), *words, command="report")
+    return refusal_and_options(Path(name).read_text(), *words, command="report")
 
 
 @pytest.mark.parametrize(
@@ -58,22 +61,22 @@ def asked_in(name: str, *words: str) -> tuple[str, str]:
     ],
 )
 def test_columns_of_model_and_class_are_recognised(pattern: str) -> None:
-    write("t.csv", table(pattern, ROWS))
+    write("t.csv", probabilities_text(pattern, ROWS))
     result = clfeval.mars("t.csv", positive="critical", interval="none")
     assert confusion(result) == FOUND
 
 
 def test_classes_that_the_first_rows_lack_are_in_the_names() -> None:
     critical = ("critical", (0.1, 0.3, 0.6), (0.5, 0.3, 0.2))
-    write("t.csv", table("{m}_{c}", (critical,) * 5000 + ROWS))
+    write("t.csv", probabilities_text("{m}_{c}", (critical,) * 5000 + ROWS))
     found = confusion(clfeval.mars("t.csv", positive="critical", interval="none"))
     assert found == {"A": (5001, 0, 1, 2), "B": (1, 0, 5001, 2)}
 
 
 def test_sums_that_are_not_1_are_asked_about() -> None:
     off = (("mild", (0.7, 0.2, 0.6), (0.2, 0.7, 0.1)), *ROWS[1:])
-    write("t.csv", table("{m}_{c}", off))
-    assert asked_in("t.csv") == ("2:A_mild bad-sum", "--renormalize")
+    write("t.csv", probabilities_text("{m}_{c}", off))
+    assert refusal_of_report("t.csv") == ("2:A_mild bad-sum", "--renormalize")
 
 
 @pytest.mark.parametrize("pattern", ["{c}", "A_{c}", "{c} score", "A {c} prob"])
@@ -87,19 +90,19 @@ def test_capitals_in_names_of_columns_do_not_count(pattern: str) -> None:
 
 def test_class_columns_of_another_scale_are_no_scores_of_one_class() -> None:
     percent = tuple((t, *(tuple(100 * p for p in one) for one in some)) for t, *some in ROWS)
-    write("t.csv", table("{m}_{c}", percent))  # type: ignore[arg-type]
-    spots, proposed = asked_in("t.csv")
+    write("t.csv", probabilities_text("{m}_{c}", percent))  # type: ignore[arg-type]
+    spots, proposed = refusal_of_report("t.csv")
     assert "bad-probability" in spots
     assert proposed == "--renormalize"
     found = confusion(clfeval.mars("t.csv", positive="critical", renormalize=True))
     assert found == FOUND
     logits = tuple((t, *(tuple(p - 1 for p in one) for one in some)) for t, *some in ROWS)
-    write("t.csv", table("{m}_{c}", logits))  # type: ignore[arg-type]
+    write("t.csv", probabilities_text("{m}_{c}", logits))  # type: ignore[arg-type]
     refused("report", "t.csv")
 
 
 def test_scores_of_classes_that_are_named_to_be_models_are_models() -> None:
-    write("t.csv", table("{m}_{c}", ROWS))
+    write("t.csv", probabilities_text("{m}_{c}", ROWS))
     one = clfeval.mars("t.csv", positive="critical", model="A_critical", interval="none")
     assert confusion(one) == {"A_critical": (1, 0, 1, 2)}
     each = clfeval.mars("t.csv", positive="critical", kind="score", interval="none")
@@ -155,7 +158,7 @@ def test_labels_with_class_probabilities_are_one_model() -> None:
     write("t.csv", head + "".join(f"{t},{v},{p}\n" for t, v, p in rows))
     result = clfeval.report("t.csv", interval="none")
     assert [row["model"] for row in result.tables["models"]] == ["prob"]
-    check_text(note.message for note in result.warnings if note.code == "labels-and-scores")
+    check_text(warning_messages(result, "labels-and-scores"))
     reading = clfeval.report("t.csv", dry_run=True).tables["reading"]
     assert reading[1]["column"] == "y_pred"
     check_text([str(reading[1][key]) for key in ("taken", "why")])
@@ -165,7 +168,7 @@ def test_labels_that_are_not_the_most_probable_class_are_asked_about() -> None:
     rows = "a,a,.7,.2,.1\nb,b,.1,.2,.7\nc,c,.2,.2,.6\nb,c,.1,.45,.45\n"  # the last one ties
     write("t.csv", f"truth,y_pred,prob_a,prob_b,prob_c\n{rows}")
     either = "--ignore y_pred | --model y_pred --model prob"
-    assert asked_in("t.csv") == ("y_pred which-role", either)
+    assert refusal_of_report("t.csv") == ("y_pred which-role", either)
     for words in ("--ignore", "y_pred"), ("--ignore", "prob_*"):
         assert program("report", "t.csv", "-q", *words).code == 0
 
@@ -217,13 +220,13 @@ def test_columns_are_taken_together_by_their_names(
 def test_the_confidence_of_the_predicted_class_is_no_score_of_the_positive_class() -> None:
     write("t.csv", "actual,predicted,confidence\n1,1,.7\n0,0,.9\n1,0,.6\n0,1,.8\n")
     result = clfeval.report("t.csv")
-    (model,) = result.tables["models"]
-    assert [model[name] for name in ("tp", "fp", "fn", "tn")] == [1, 1, 1, 1]
+    model = row_of(result, "models")
+    assert four_cells(model) == (1, 1, 1, 1)
     assert "roc_auc" not in model
     # of another name it may be a score
     write("t.csv", "actual,predicted,trust\n1,1,.7\n0,0,.9\n1,0,.6\n0,1,.8\n")
     either = "--model predicted --model trust | --kind confidence --model predicted+trust"
-    assert asked_in("t.csv") == ("trust which-role", either)
+    assert refusal_of_report("t.csv") == ("trust which-role", either)
     write("t.csv", "target,prediction,confidence\na,a,.4\nb,b,.9\nc,a,.6\nb,c,.8\n")
     assert program("report", "t.csv", "--positive", "a", "-q").code == 0
 
@@ -232,7 +235,7 @@ def test_the_confidence_of_the_predicted_class_is_no_score_of_the_positive_class
 def test_of_scores_that_are_1_less_the_next_the_name_says_which_is_one(names: str) -> None:
     rows = "".join(f"{'ill' if i % 3 else 'well'},.{9 - i},.{1 + i}\n" for i in range(8))
     write("t.csv", f"truth,{names}\n{rows}")
-    (model,) = clfeval.report("t.csv", positive="ill").tables["models"]
+    model = row_of(clfeval.report("t.csv", positive="ill"), "models")
     assert model["model"] in ("score_pos", "prob_1", "m_yes")
     both = [word for name in names.split(",") for word in ("--model", name)]
     assert program("report", "t.csv", "-q", "--positive", "ill", *both).code == 0
@@ -242,7 +245,7 @@ def test_scores_that_are_1_less_the_next_are_asked_about_unless_some_row_denies_
     rows = "".join(f"{i % 2},{i % 10 / 10},{1 - i % 10 / 10}\n" for i in range(40))
     write("t.csv", f"truth,a,b\n{rows}")
     either = "--model b | --model a | --model a --model b"
-    assert asked_in("t.csv") == ("a which-role, b which-role", either)
+    assert refusal_of_report("t.csv") == ("a which-role, b which-role", either)
     write("t.csv", f"truth,a,b\n{rows}1,.3,.4\n")
     assert program("report", "t.csv", "-q").code == 0
 
@@ -265,12 +268,12 @@ def test_a_word_for_missing_that_has_a_column_of_probabilities_is_a_class() -> N
 
 def test_bits_among_other_labels_of_truth_are_scores_if_that_is_said() -> None:
     write("t.csv", "truth,pred\nyes,1\nno,0\nno,1\nyes,0\n")
-    assert asked_in("t.csv", "--positive", "yes") == ("pred unknown-label", "--kind score")
+    assert refusal_of_report("t.csv", "--positive", "yes") == ("pred unknown-label", "--kind score")
     # as numbers they are the labels
     write("t.csv", "truth,pred\n1.0,1\n0.0,0\n0.0,1\n1.0,0\n")
-    assert found() == {"pred": (1, 1, 1, 1)}
+    assert mars_confusion() == {"pred": (1, 1, 1, 1)}
     write("t.csv", "truth,tree\n1,1.0\n0,0.0\n0,1.0\n")  # a tree that is sure of everything
-    assert found() == {"tree": (1, 1, 0, 1)}
+    assert mars_confusion() == {"tree": (1, 1, 0, 1)}
 
 
 @pytest.mark.parametrize("words", ["report", "report --positive x", "phidelta --positive x"])

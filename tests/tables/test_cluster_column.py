@@ -11,7 +11,8 @@ import pytest
 from clfeval.api.commands import mars, phidelta, tune_jpt
 from clfeval.api.mlcps import mlcps
 from clfeval.errors import UsageError
-from tests.tables.door import counted, places, refusal, told, write
+from tests.results import row_of, warning_codes, warning_messages
+from tests.tables.door import mars_confusion, places, refusal, told, write
 from tests.texts import check_text
 
 WIDE = "id,patient,truth,a\n1,x,1,1\n2,x,0,0\n3,y,1,0\n4,z,0,1\n"
@@ -23,11 +24,11 @@ SCORES = "patient,truth,rf:1,rf:0\nx,1,.9,.1\nx,0,.2,.8\ny,1,.4,.6\nz,0,.7,.3\n"
 
 
 def test_it_is_no_model_in_any_layout() -> None:
-    assert counted(write("w.csv", WIDE), cluster="patient") == {"a": (1, 1, 1, 1)}
-    assert counted(write("l.csv", LONG), cluster="patient")["b"] == (1, 1, 1, 1)
-    assert counted(write("p.csv", SCORES), cluster="patient") == {"rf": (1, 1, 1, 1)}
+    assert mars_confusion(write("w.csv", WIDE), cluster="patient") == {"a": (1, 1, 1, 1)}
+    assert mars_confusion(write("l.csv", LONG), cluster="patient")["b"] == (1, 1, 1, 1)
+    assert mars_confusion(write("p.csv", SCORES), cluster="patient") == {"rf": (1, 1, 1, 1)}
     # an id that repeats names clusters, and no rows
-    assert counted(write("r.csv", "id,truth,a\n1,1,1\n1,0,0\n2,1,1\n"), cluster="id") == {
+    assert mars_confusion(write("r.csv", "id,truth,a\n1,1,1\n1,0,0\n2,1,1\n"), cluster="id") == {
         "a": (2, 0, 0, 1)
     }
 
@@ -49,7 +50,9 @@ def test_a_row_of_no_cluster() -> None:
     assert places(content, cluster="patient", missing="drop") == "4:patient missing-value"
     # a row that is left out needs none
     gone = content.replace("3,,1,0", "3,,1,")
-    assert counted(write("g.csv", gone), cluster="patient", missing="drop") == {"a": (1, 1, 0, 1)}
+    assert mars_confusion(write("g.csv", gone), cluster="patient", missing="drop") == {
+        "a": (1, 1, 0, 1)
+    }
     frame = pl.DataFrame({"patient": [1.0, None], "truth": [1, 0], "a": [1, 0]})
     assert places(frame, cluster="patient") == "2:patient missing-value"
 
@@ -62,18 +65,14 @@ def test_rows_of_one_observation_are_of_one_cluster() -> None:
 
 def test_a_dry_run_names_its_role() -> None:
     result = mars(write("w.csv", WIDE), cluster="patient", dry_run=True)
-    roles = {row["column"]: (row["taken"], row["why"]) for row in result.tables["reading"]}
-    assert roles["patient"] == ("cluster", "cluster")
-    assert roles["id"][0] == "id"
-    plan = {row["what"]: row["value"] for row in result.tables["plan"]}
-    assert plan["clusters"] == "3"
+    patient = row_of(result, "reading", column="patient")
+    assert (patient["taken"], patient["why"]) == ("cluster", "cluster")
+    assert row_of(result, "reading", column="id")["taken"] == "id"
+    assert row_of(result, "plan", what="clusters")["value"] == "3"
     # called like an id, and without a value twice
     alone = write("i.csv", "case_id,truth,a\n1,1,1\n2,0,0\n3,1,1\n")
-    roles = {
-        row["column"]: row["taken"]
-        for row in mars(alone, cluster="case_id", dry_run=True).tables["reading"]
-    }
-    assert roles["case_id"] == "cluster"
+    result = mars(alone, cluster="case_id", dry_run=True)
+    assert row_of(result, "reading", column="case_id")["taken"] == "cluster"
 
 
 def test_weights_that_are_fractions_add_up_in_clusters() -> None:
@@ -86,7 +85,7 @@ def test_weights_that_are_fractions_add_up_in_clusters() -> None:
         # 1 of 2.25, in four rows
         assert found.summary["positives"] == pytest.approx(4 / 2.25)
         plan = command(table, cluster="patient", weight="w", interval="none", dry_run=True)
-        assert {row["what"]: row["value"] for row in plan.tables["plan"]}["negative: '0'"] == "2.2"
+        assert row_of(plan, "plan", what="negative: '0'")["value"] == "2.2"
 
 
 @pytest.mark.parametrize("command", [mars, phidelta, tune_jpt])
@@ -116,17 +115,14 @@ def test_a_column_of_such_a_name_points_to_it() -> None:
     assert "--cluster" not in hint_of(numbers.replace("patient", "width"))
     # one row each: that is an id
     once = "patient,truth,a\n" + "".join(f"{i}p,{i % 2},{i % 2}\n" for i in range(12))
-    assert mars(write("t.csv", once)).tables["models"][0]["tp"] == 6
+    assert row_of(mars(write("t.csv", once)), "models")["tp"] == 6
     again = content + rows
-    assert [one.code for one in mars(write("t.csv", again), ignore="patient").warnings] == [
-        "one-model",
-        "may-share",
-    ]
-    notes = mars(write("t.csv", again), model="a").warnings
-    (note,) = (note.message for note in notes if note.code == "may-share")
-    assert "cluster='patient'" in note
-    notes = mars(write("t.csv", again), model="a", cluster="patient").warnings
-    assert sorted(note.code for note in notes) == ["few-clusters", "one-model"]
+    ignored = mars(write("t.csv", again), ignore="patient")
+    assert warning_codes(ignored) == ["one-model", "may-share"]
+    (message,) = warning_messages(mars(write("t.csv", again), model="a"), "may-share")
+    assert "cluster='patient'" in message
+    clustered = mars(write("t.csv", again), model="a", cluster="patient")
+    assert sorted(warning_codes(clustered)) == ["few-clusters", "one-model"]
 
 
 def test_other_commands_and_features_do_without() -> None:

@@ -13,8 +13,8 @@ from clfeval.errors import DataError
 from tests.tables.door import (
     EXPECTED,
     FRAME,
-    counted,
     encoded,
+    mars_confusion,
     opened,
     places,
     refusal,
@@ -27,7 +27,7 @@ FOUR = "truth,net-1,net-2,svm,net*\n1,1,0,0,1\n0,0,0,1,1\n"
 
 def test_all_columns_that_are_nothing_else_are_models() -> None:
     content = "id,truth,w,site,a,b\n1,1,2,x,1,0\n2,0,1,y,0,0\n"
-    assert list(counted(write("t.csv", content), weight="w", by="site")) == ["a", "b"]
+    assert list(mars_confusion(write("t.csv", content), weight="w", by="site")) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_all_columns_that_are_nothing_else_are_models() -> None:
     ],
 )
 def test_models_are_chosen_by_name_or_glob(patterns: list[str], chosen: list[str]) -> None:
-    assert list(counted(write("t.csv", FOUR), model=patterns)) == chosen
+    assert list(mars_confusion(write("t.csv", FOUR), model=patterns)) == chosen
 
 
 @pytest.mark.parametrize("pattern", ["x*", "truth", "NET-1"])
@@ -66,15 +66,15 @@ def test_labels_are_truths_labels_and_scores_are_numbers(cells: list[str], kind:
 
 def test_kind_outranks_the_guess() -> None:
     content = "truth,a\n1,1\n0,0\n1,0\n"
-    assert counted(write("t.csv", content), kind="score", threshold=0) == {"a": (2, 1, 0, 0)}
-    assert counted("t.csv", kind="label") == {"a": (1, 0, 1, 1)}
+    assert mars_confusion(write("t.csv", content), kind="score", threshold=0) == {"a": (2, 1, 0, 0)}
+    assert mars_confusion("t.csv", kind="label") == {"a": (1, 0, 1, 1)}
 
 
 def test_scores_at_the_threshold_are_positive() -> None:
     content = "truth,a,b\n1,0.5,0.4999999999999999\n0,0.3,0.30000000000000004\n"
-    assert counted(write("t.csv", content)) == {"a": (1, 0, 0, 1), "b": (0, 0, 1, 1)}
+    assert mars_confusion(write("t.csv", content)) == {"a": (1, 0, 0, 1), "b": (0, 0, 1, 1)}
     cuts = {None: 0.3, "b": 0.5}
-    assert counted("t.csv", threshold=cuts) == {"a": (1, 1, 0, 0), "b": (0, 0, 1, 1)}
+    assert mars_confusion("t.csv", threshold=cuts) == {"a": (1, 1, 0, 0), "b": (0, 0, 1, 1)}
 
 
 @pytest.mark.parametrize("header", ["ID,TRUTH,a,b", " id , Truth ,a,b", "Id,\ttruth,a,b"])
@@ -82,13 +82,13 @@ def test_default_names_ignore_case_and_outer_spaces(header: str) -> None:
     content = f"{header}\n1,1,1,0\n2,0,0,0\n3,1,0,1\n4,0,1,0\n"
     layout = opened(write("t.csv", content)).columns
     assert [layout.id, layout.truth] == header.split(",")[:2]
-    assert counted("t.csv") == EXPECTED
+    assert mars_confusion("t.csv") == EXPECTED
 
 
 def test_pandas_unnamed_index_column_is_no_model() -> None:
     pd.DataFrame(FRAME.drop("id").to_dict(as_series=False)).to_csv("t.csv")
     assert open("t.csv", encoding="utf-8").readline() == ",truth,a,b\n"  # noqa: SIM115
-    assert counted("t.csv") == EXPECTED
+    assert mars_confusion("t.csv") == EXPECTED
 
 
 def test_pandas_unnamed_column_is_no_reason_why_cells_cannot_be_read() -> None:
@@ -137,8 +137,8 @@ def test_a_column_may_have_any_name(name: str) -> None:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerows([["truth", name], ["y", "y"], ["n", "y"], ["y", "n"]])
     write("t.csv", out.getvalue())
-    assert counted("t.csv", positive="y") == {name: (1, 1, 1, 0)}
-    assert counted("t.csv", positive="y", model=name) == {name: (1, 1, 1, 0)}
+    assert mars_confusion("t.csv", positive="y") == {name: (1, 1, 1, 0)}
+    assert mars_confusion("t.csv", positive="y", model=name) == {name: (1, 1, 1, 0)}
     write("bad.csv", out.getvalue().replace("n,y", "n,other"))
     (problem,) = refusal("bad.csv", positive="y").problems
     assert (problem.row, problem.column, problem.code) == (3, name, "unknown-label")
@@ -155,4 +155,4 @@ def test_a_name_that_is_a_pattern_of_polars_is_refused(name: str, how: str) -> N
 def test_every_role_may_have_an_odd_name() -> None:
     content = '"i,d","t""x","w\nw",[s],a\n1,y,2,p,y\n2,n,1,q,y\n'
     columns = {"id": "i,d", "truth": 't"x', "weight": "w\nw", "by": "[s]"}
-    assert counted(write("t.csv", content), positive="y", **columns) == {"a": (2, 1, 0, 0)}
+    assert mars_confusion(write("t.csv", content), positive="y", **columns) == {"a": (2, 1, 0, 0)}

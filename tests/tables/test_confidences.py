@@ -15,6 +15,7 @@ import pytest
 import clfeval
 from clfeval.errors import ClfevalError, DataError
 from tests.process.program import clfeval as program
+from tests.results import problem_codes, row_of
 from tests.tables.door import opened, write
 
 ROWS = 60
@@ -23,7 +24,7 @@ ROWS = 60
 CODINGS: Mapping[str, Any] = {"integers": pl.Int64, "floats": pl.Float64, "booleans": pl.Boolean}
 
 
-def table(coding: str = "integers") -> pl.DataFrame:
+def labels_and_confidences(coding: str = "integers") -> pl.DataFrame:
     """Return truth, labels, confidences, and the probability of the positive class by hand."""
     numbers = random.Random(7)
     rows = []
@@ -43,14 +44,14 @@ def table(coding: str = "integers") -> pl.DataFrame:
 
 def numbers_of(result: Any) -> dict[str, Any]:
     """Return the estimates of the only model."""
-    (row,) = result.tables["models"]
+    row = row_of(result, "models")
     return {name: getattr(value, "value", value) for name, value in row.items() if name != "model"}
 
 
 @pytest.mark.parametrize("coding", ["words", "integers", "floats", "booleans"])
 @pytest.mark.parametrize("options", [{}, {"model": "pred+confidence"}])
 def test_a_confidence_is_the_probability_of_its_label(options: Any, coding: str) -> None:
-    frame = table(coding)
+    frame = labels_and_confidences(coding)
     result = clfeval.report(frame.drop("p"), kind="confidence", **options)
     plain = clfeval.report(frame.select("id", "truth", "p"))
     expected = numbers_of(plain)
@@ -69,7 +70,7 @@ def test_a_confidence_is_the_probability_of_its_label(options: Any, coding: str)
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_every_engine_and_a_join_read_the_same(engine: str) -> None:
-    frame = table()
+    frame = labels_and_confidences()
     frame.drop("p").write_parquet("t.parquet")
     expected = numbers_of(clfeval.report(frame.select("id", "truth", "p")))["brier"]
     result = clfeval.report("t.parquet", kind="confidence", engine=engine)
@@ -81,7 +82,7 @@ def test_every_engine_and_a_join_read_the_same(engine: str) -> None:
 
 
 def test_counts_of_confidences_are_those_of_probabilities() -> None:
-    frame = table()
+    frame = labels_and_confidences()
     clfeval.count(frame.drop("p"), kind="confidence").save("c.counts.parquet")
     expected = numbers_of(clfeval.report(frame.select("id", "truth", "p")))["roc_auc"]
     assert numbers_of(clfeval.report("c.counts.parquet"))["roc_auc"] == pytest.approx(expected)
@@ -102,15 +103,15 @@ def test_counts_of_confidences_are_those_of_probabilities() -> None:
 def test_no_other_cell_is_taken_for_a_confidence(
     old: str, new: str, codes: str, options: Any
 ) -> None:
-    text = re.sub(old, new, table().drop("p").write_csv(), flags=re.MULTILINE)
+    text = re.sub(old, new, labels_and_confidences().drop("p").write_csv(), flags=re.MULTILINE)
     write("t.csv", text)
     with pytest.raises(ClfevalError) as caught:
         clfeval.report("t.csv", kind="confidence", **options)
-    assert {problem.code for problem in caught.value.problems} <= {*codes.split()}
+    assert {*problem_codes(caught.value)} <= {*codes.split()}
 
 
 def test_the_first_line_and_a_dry_run_name_confidences() -> None:
-    write("t.csv", table().drop("p").write_csv())
+    write("t.csv", labels_and_confidences().drop("p").write_csv())
     assert "confidences of 'pred'" in opened("t.csv", kind="confidence").described()
     rows = clfeval.report("t.csv", kind="confidence", dry_run=True).tables["reading"]
     assert {row["column"]: row["taken"] for row in rows} == {
@@ -136,7 +137,7 @@ def test_how_sure_a_model_is_says_not_which_class_is_positive() -> None:
 
 
 def test_a_column_of_three_values_is_no_truth_of_confidences() -> None:
-    frame = table().drop("id", "p").rename({"truth": "sickk"})
+    frame = labels_and_confidences().drop("id", "p").rename({"truth": "sickk"})
     site = pl.Series("site", ["A", "B", "C"] * (ROWS // 3))
     write("t.csv", frame.insert_column(0, site).write_csv())
     with pytest.raises(DataError) as caught:
@@ -145,12 +146,14 @@ def test_a_column_of_three_values_is_no_truth_of_confidences() -> None:
 
 
 def test_numbers_that_may_be_confidences_are_offered_as_such() -> None:
-    write("t.csv", table().drop("p").rename({"confidence": "p_hat"}).write_csv())
+    write("t.csv", labels_and_confidences().drop("p").rename({"confidence": "p_hat"}).write_csv())
     done = program("report", "t.csv", "-q")
     assert done.code == 3
     commands = re.findall(r"^    clfeval (.*)$", done.err, re.MULTILINE)
     assert commands == ["report t.csv -q --kind confidence --model pred+p_hat"]
     done = program(*shlex.split(commands[0]), "--format", "json")
     assert done.code == 0
-    expected = numbers_of(clfeval.report(table().select("id", "truth", "p")))["brier"]
+    expected = numbers_of(clfeval.report(labels_and_confidences().select("id", "truth", "p")))[
+        "brier"
+    ]
     assert json.loads(done.out)["tables"]["models"][0]["brier"]["value"] == pytest.approx(expected)

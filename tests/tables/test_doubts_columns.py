@@ -9,8 +9,8 @@ import pytest
 
 import clfeval
 from tests.process.program import clfeval as program
-from tests.tables.asking import START, asked, found, refused, spots_in
-from tests.tables.door import write
+from tests.tables.asking import START, refusal_and_options, refused, spots_in
+from tests.tables.door import mars_confusion, write
 from tests.texts import check_text
 
 Confusion = tuple[int, int, int, int]
@@ -22,7 +22,7 @@ COUNTED = {"a": (1, 1, 0, 1), "b": (0, 1, 1, 1)}
 def found_in(content: str, **options: object) -> dict[str, Confusion]:
     """Write a table and return the 2 x 2 tables of its models."""
     write("t.csv", content)
-    return found(**options)
+    return mars_confusion(**options)
 
 
 LOANS = "loan,Status,rf,region\n" + "".join(
@@ -66,7 +66,7 @@ ASKED: dict[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize("case", ASKED)
 def test_columns_that_may_be_misread_are_asked_about(case: str) -> None:
     content, spots, proposed = ASKED[case]
-    assert asked(content) == (spots, proposed)
+    assert refusal_and_options(content) == (spots, proposed)
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ import pytest
 
 import clfeval
 from tests.process.program import clfeval as program
-from tests.tables.asking import asked, found, refused
-from tests.tables.door import write
+from tests.tables.asking import refusal_and_options, refused
+from tests.tables.door import mars_confusion, write
 
 
 def test_percent_signs_are_read() -> None:
     write("t.csv", "truth,rf,gb\n1,70%,4.5%\n0,20 %,3%\n1,57.1%,60%\n0,57.0%,1%\n")
-    assert found(threshold=0.571) == {"rf": (2, 0, 0, 2), "gb": (1, 0, 1, 2)}
+    assert mars_confusion(threshold=0.571) == {"rf": (2, 0, 0, 2), "gb": (1, 0, 1, 2)}
 
 
 SCALES = "1,.7,70.5,2.5\n0,.2,20.5,-1.5\n1,.8,55.5,.5\n0,.4,45.5,-.5\n"
@@ -97,16 +97,16 @@ ASKED: dict[str, tuple[str, tuple[str, ...], str, str]] = {
 @pytest.mark.parametrize("case", ASKED)
 def test_numbers_that_may_be_misread_are_asked_about(case: str) -> None:
     content, words, spots, proposed = ASKED[case]
-    assert asked(content, *words) == (spots, proposed)
+    assert refusal_and_options(content, *words) == (spots, proposed)
 
 
 def test_answers_are_taken_as_they_are_given() -> None:
     write("t.csv", ASKED["a decimal comma"][0])
-    assert found(delimiter=";", decimal=",") == {"rf": (1, 1, 1, 1), "gb": (1, 0, 1, 2)}
+    assert mars_confusion(delimiter=";", decimal=",") == {"rf": (1, 1, 1, 1), "gb": (1, 0, 1, 2)}
     write("t.csv", ASKED["0 to 100"][0])
-    assert found(threshold=50)["rf"] == (2, 1, 0, 1)
+    assert mars_confusion(threshold=50)["rf"] == (2, 1, 0, 1)
     write("t.csv", f"truth,a,b,c\n{SCALES}")
-    assert found(threshold={"b": 50, "c": 0}) == dict.fromkeys("abc", (2, 0, 0, 2))
+    assert mars_confusion(threshold={"b": 50, "c": 0}) == dict.fromkeys("abc", (2, 0, 0, 2))
 
 
 def test_percentages_of_metrics_are_quoted_as_they_stand_in_the_file() -> None:
@@ -136,8 +136,8 @@ def test_one_threshold_does_not_cut_two_scales_unasked(cut: str, more: str) -> N
     _, proposed = refused("mars", "t.csv", *models, "--threshold", cut)
     assert proposed == f"mars t.csv {' '.join(models)} --threshold {cut} -q {more}"
     # who says so of each is not asked, nor is there a question where all are of one scale
-    assert found(threshold={None: 0.3, "b": 0.3, "c": 0.3})["b"] == (2, 2, 0, 0)
-    assert found(threshold=50, model="b") == {"b": (2, 0, 0, 2)}
+    assert mars_confusion(threshold={None: 0.3, "b": 0.3, "c": 0.3})["b"] == (2, 2, 0, 0)
+    assert mars_confusion(threshold=50, model="b") == {"b": (2, 0, 0, 2)}
 
 
 def test_ratings_are_no_percentages() -> None:

@@ -10,7 +10,7 @@ import json
 import pytest
 
 from tests.process.program import clfeval as program
-from tests.tables.asking import asked, refused, spots_in
+from tests.tables.asking import refusal_and_options, refused, spots_in
 from tests.tables.door import write
 from tests.texts import check_text
 
@@ -81,5 +81,5 @@ def test_features_are_proposed_to_be_features() -> None:
         f"{'MB'[i % 2]},{i % 7 + 6},{i % 20 * 31 % 400 + 150},9{i % 5}\n" for i in range(40)
     )
     content = f"diagnosis,radius,area,perimeter\n{rows}"
-    _, proposed = asked(content, "--positive", "M", command="phidelta")
+    _, proposed = refusal_and_options(content, "--positive", "M", command="phidelta")
     assert proposed == "--features"

@@ -49,21 +49,21 @@ def test_what_is_proposed_finds_no_further_question(
         columns[truth] = [v.upper() if chance.random() < 0.3 else v for v in columns[truth]]
     point = "," if comma and delimiter != "," else "."
 
-    def written(value: float) -> str:
+    def number_text(value: float) -> str:
         return f"{value:.3f}".replace(".", point)
 
     if kind == "labels":
         columns |= {"rf": votes[1], "gb, 2": votes[2]}
     elif kind == "both":
-        columns |= {"y_pred": votes[1], "y_prob": [written(x) for x in numbers[0]]}
+        columns |= {"y_pred": votes[1], "y_prob": [number_text(x) for x in numbers[0]]}
     elif kind == "classes":
         half = 2 if "halves" in more else 1
-        columns |= {f"p_{classes[0]}": [written(1 - x) for x in numbers[0]]}
-        columns |= {f"p_{classes[1]}": [written(x / half) for x in numbers[0]]}
+        columns |= {f"p_{classes[0]}": [number_text(1 - x) for x in numbers[0]]}
+        columns |= {f"p_{classes[1]}": [number_text(x / half) for x in numbers[0]]}
     else:
         scale = {"scores": (1, 0), "percent": (100, 0), "margins": (8, 4)}[kind]
         for name, values in zip(("rf", "gb, 2"), numbers, strict=True):
-            columns[name] = [written(x * scale[0] - scale[1]) for x in values]
+            columns[name] = [number_text(x * scale[0] - scale[1]) for x in values]
     others = {
         "loan": [f"L{i}" for i in range(rows)],
         "row_id": [f"{i}" for i in range(rows)],

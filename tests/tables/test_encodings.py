@@ -7,6 +7,7 @@ import pytest
 import clfeval
 from clfeval.tables.encodings import guess_encoding
 from tests.process.program import clfeval as program
+from tests.results import row_of, value_of
 from tests.tables.door import write
 
 ROWS = "".join(f"{note}{i},{i % 2},0.{10 + i}\n" for i in range(30) for note in ["{word}"])
@@ -67,7 +68,7 @@ def test_the_delimiter_of_excel_is_read(mark: str, first: str) -> None:
     options = {"decimal": ",", "truth": "Wahrheit", "interval": "none"}
     result = clfeval.report("t.csv", **options)
     # 15 pairs of neighbours: a positive has more than all earlier negatives, 120 of 225 pairs
-    assert result.tables["models"][0]["roc_auc"].value == 120 / 225
+    assert value_of(row_of(result, "models")["roc_auc"]) == 120 / 225
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from tests.tables.door import counted, data_message, places, told, write
+from tests.tables.door import data_message, mars_confusion, places, told, write
 
 HEAD = "id,truth,a,b\n"
 MIXED = HEAD + "1,1,1,1\n2,0,1,0,0\n3,0,1\n4,0,1,1\n"
@@ -109,7 +109,7 @@ def test_a_header_and_nothing_else(content: str, options: dict[str, str]) -> Non
 
 def test_a_quote_in_the_middle_of_a_field_is_only_a_character() -> None:
     content = 'truth,a\n5" pipe,5" pipe\nno,no\n'
-    assert counted(write("t.csv", content), positive='5" pipe') == {"a": (1, 0, 0, 1)}
+    assert mars_confusion(write("t.csv", content), positive='5" pipe') == {"a": (1, 0, 0, 1)}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from tests.methods.features.door import FEATURES, cells_of, features, rows_of
+from tests.results import warning_codes
 from tests.tables.door import encoded, spots, write
 
 places, told = FEATURES.places, FEATURES.told
@@ -112,7 +113,7 @@ def test_blank_lines_are_no_rows(content: str) -> None:
     result = features(write("t.csv", content))
     assert result.summary["rows"] == 2
     assert [(item.rows, item.dropped) for item in result.inputs] == [(2, 0)]
-    assert "dropped" not in [warning.code for warning in result.warnings]
+    assert "dropped" not in warning_codes(result)
 
 
 def test_frames_and_typed_tables_count_rows_from_1() -> None:

@@ -14,6 +14,7 @@ import pytest
 from clfeval.api.commands import mars
 from clfeval.errors import DataError
 from tests.process.program import clfeval as program
+from tests.results import problem_codes, row_of
 from tests.tables.door import MARS, confusion, opened, write
 
 ROWS = 40
@@ -37,7 +38,7 @@ def write_model(
     write(file, "\n".join(lines) + "\n")
 
 
-def cells(labels: list[int]) -> tuple[int, int, int, int]:
+def cells_by_hand(labels: list[int]) -> tuple[int, int, int, int]:
     """Return tp, fp, fn, tn of a model, counted by hand."""
     pairs = list(zip(TRUTH, labels, strict=True))
     return pairs.count((1, 1)), pairs.count((0, 1)), pairs.count((1, 0)), pairs.count((0, 0))
@@ -65,7 +66,7 @@ def test_files_of_the_same_rows_are_offered_to_be_joined(case: str) -> None:
     assert program(*shlex.split(commands[0])[1:]).code == 0
     join = expected[0].removeprefix("--join ")
     joined = confusion(mars(["new.csv", "old.csv"], join=join))
-    assert joined == {"new": cells(NEW), "old": cells(OLD)}
+    assert joined == {"new": cells_by_hand(NEW), "old": cells_by_hand(OLD)}
 
 
 @pytest.mark.parametrize("option", ["--id case_id", "--by site"])
@@ -95,7 +96,7 @@ def test_a_truth_that_no_file_has_is_named() -> None:
 def test_parts_of_one_sample_are_pooled_where_it_is_said() -> None:
     write_model("new.csv", NEW, "pred")
     write_model("old.csv", OLD, "pred")
-    both = tuple(a + b for a, b in zip(cells(NEW), cells(OLD), strict=True))
+    both = tuple(a + b for a, b in zip(cells_by_hand(NEW), cells_by_hand(OLD), strict=True))
     assert confusion(mars(["new.csv", "old.csv"], join="none")) == {"pred": both}
 
 
@@ -129,7 +130,7 @@ def test_rows_that_cannot_be_joined_are_refused(join: str, code: str, text: str)
     write_model("old.csv", OLD, "pred")
     write("old.csv", "\n".join(Path("old.csv").read_text(encoding="utf-8").split("\n")[:-2]) + "\n")
     error = MARS.refusal(["new.csv", "old.csv"], join=join)
-    assert {problem.code for problem in error.problems} == {code}
+    assert {*problem_codes(error)} == {code}
     assert text in str(error)
 
 
@@ -165,7 +166,7 @@ def test_files_of_different_formats_are_one_sample(first: str, second: str) -> N
     write_rows(f"a{first}", 0)
     write_rows(f"b{second}", 10)
     write_rows(f"same{second}", 0)
-    (row,) = mars([f"a{first}", f"b{second}"], threshold=0.5).tables["models"]
+    row = row_of(mars([f"a{first}", f"b{second}"], threshold=0.5), "models")
     scores = [(7 * start + 3 * row) % 20 / 20 + 0.01 for start in (0, 10) for row in range(10)]
     flagged = [score >= 0.5 for score in scores]
     detected = sum(flag for number, flag in enumerate(flagged) if number % 2 == 0)

@@ -20,6 +20,7 @@ from sklearn.preprocessing import OneHotEncoder
 import clfeval
 from clfeval.errors import ClfevalError, DataError
 from tests.process.program import clfeval as program
+from tests.results import estimate_of, limits_of, rows_by, rows_of, value_and_limits
 from tests.tables.asking import proposals
 from tests.tables.door import encoded, write
 from tests.test_schema import VALIDATOR
@@ -212,7 +213,7 @@ TABLES: list[tuple[str, Columns, Mapping[str, float]]] = [
 ]
 
 
-def measured(result: Any, model: str | None = None) -> dict[str, float]:
+def measures_of(result: Any, model: str | None = None) -> dict[str, float]:
     """Return the measures of the only model, or of a named one."""
     rows = [row for row in result.tables["measures"] if row["slice"] is row["class"] is None]
     names = {row["model"] for row in rows}
@@ -223,7 +224,7 @@ def measured(result: Any, model: str | None = None) -> dict[str, float]:
 
 
 def has_values(result: Any, expected: Mapping[str, float], model: str | None = None) -> bool:
-    values = measured(result, model)
+    values = measures_of(result, model)
     return {name: values.get(name) for name in expected} == pytest.approx(dict(expected), abs=1e-9)
 
 
@@ -303,14 +304,14 @@ def test_errors_below_three_header_rows_name_the_row_of_the_file() -> None:
 def test_vectors_in_parquet_are_class_probabilities(of: Sample, write_cells: Any) -> None:
     columns = {"label": of.truth * 1.0, "probability": write_cells(of.p)}
     write("t.parquet", encoded(pl.DataFrame(columns), "parquet"))
-    assert measured(clfeval.report("t.parquet"))["accuracy"] == pytest.approx(of.accuracy)
+    assert measures_of(clfeval.report("t.parquet"))["accuracy"] == pytest.approx(of.accuracy)
 
 
 def test_a_sparse_vector_has_zeros_where_it_says_nothing() -> None:
     cells = ["(2,[1],[1.0])", "[0.3,0.7]", "(2,[0],[1.0])", "[0.6,0.4]"]
     write("t.csv", encoded(pl.DataFrame({"label": [1, 0, 0, 1], "probability": cells}), "csv"))
     result = clfeval.report("t.csv", measure="brier")
-    assert measured(result)["brier"] == pytest.approx((0 + 0.49 + 0 + 0.36) / 4)
+    assert measures_of(result)["brier"] == pytest.approx((0 + 0.49 + 0 + 0.36) / 4)
 
 
 def test_probabilities_of_scikit_learn_are_read_by_the_numbers_of_their_columns() -> None:
@@ -346,7 +347,7 @@ def test_a_reader_study_has_truth_in_rows_of_its_own(mark: str) -> None:
     result = clfeval.report("t.csv")
     for modality, values in scores.items():
         area = float(roc_auc_score(truth, values))
-        assert measured(result, modality)["roc_auc"] == pytest.approx(area)
+        assert measures_of(result, modality)["roc_auc"] == pytest.approx(area)
     assert result.summary["clusters"] == 30
 
 
@@ -387,23 +388,19 @@ def test_counts_without_true_negatives_have_measures_of_detections(name: str) ->
     write(name, COUNTS[name])
     result = clfeval.report(name, measure=["jaccard", "fdr"])
     cells = {"sensitivity": (8, 17), "precision": (8, 12), "fdr": (4, 12), "jaccard": (8, 21)}
-    rows: dict[str, Any] = {
-        str(row["measure"]): row["value"]
-        for row in result.tables["measures"]
-        if row["model"] == "a"
-    }
+    rows = rows_by(result, "measures", "measure", model="a")
+    estimates = {measure: estimate_of(row["value"]) for measure, row in rows.items()}
     for measure, (k, n) in cells.items():
-        exact = [beta.ppf(0.025, k, n - k + 1), beta.ppf(0.975, k + 1, n - k)]
-        value = rows[measure]
-        assert [value.value, value.low, value.high] == pytest.approx([k / n, *exact]), measure
-    f1 = rows["f1"]
-    of_jaccard = [2 * x / (1 + x) for x in (8 / 21, rows["jaccard"].low, rows["jaccard"].high)]
-    assert [f1.value, f1.low, f1.high] == pytest.approx(of_jaccard)
-    reasons = {name: value.reason for name, value in rows.items() if value.value is None}
+        exact = (beta.ppf(0.025, k, n - k + 1), beta.ppf(0.975, k + 1, n - k))
+        assert value_and_limits(estimates[measure]) == pytest.approx((k / n, *exact)), measure
+    jaccard = (8 / 21, *limits_of(estimates["jaccard"]))
+    of_jaccard = tuple(2 * x / (1 + x) for x in jaccard)
+    assert value_and_limits(estimates["f1"]) == pytest.approx(of_jaccard)
+    reasons = {name: cell.reason for name, cell in estimates.items() if cell.value is None}
     unknown = ("specificity", "npv", "accuracy", "balanced_accuracy", "mcc", "kappa", "prevalence")
     assert reasons == dict.fromkeys(unknown, "no_tn")
     assert result.answer[0].text.startswith("b has the highest F1: 0.560 (")
-    cells_of_a = [row for row in result.tables["confusion"] if row["model"] == "a"]
+    cells_of_a = rows_of(result, "confusion", model="a")
     assert [row["rows"] for row in cells_of_a] == [8, 9, 4]
     assert result.tables["models"][0]["tn"] is None
     VALIDATOR.validate(json.loads(result.to_json()))
@@ -471,13 +468,13 @@ def test_logits_of_two_models_stay_two_models() -> None:
     write("t.csv", encoded(pl.DataFrame(of_models), "csv"))
     result = clfeval.report("t.csv", interval="none")
     area = float(roc_auc_score(TWO.truth, of_models["logit_svm"]))
-    assert measured(result, "logit_svm")["roc_auc"] == pytest.approx(area)
+    assert measures_of(result, "logit_svm")["roc_auc"] == pytest.approx(area)
 
 
 def test_equal_differences_of_logits_are_ties() -> None:
     """2.3 - 2.1 and 1.4 - 1.2 differ as binary numbers."""
     write("t.csv", "truth,logit_0,logit_1\n" + "1,2.1,2.3\n0,1.2,1.4\n" * 5)
-    assert measured(clfeval.report("t.csv"))["roc_auc"] == 0.5
+    assert measures_of(clfeval.report("t.csv"))["roc_auc"] == 0.5
 
 
 @pytest.mark.parametrize("negative", ["0", "-1", "False"])
@@ -524,7 +521,7 @@ def test_repeated_cross_validation_has_clusters_and_settings_are_asked_about(set
         assert run.code == 3
         return
     result = clfeval.report("t.csv")
-    assert measured(result)["roc_auc"] == pytest.approx(TWO.area)
+    assert measures_of(result)["roc_auc"] == pytest.approx(TWO.area)
     assert result.summary["clusters"] == ROWS
 
 
@@ -541,8 +538,8 @@ def test_options_come_before_what_a_format_says(options: dict[str, Any]) -> None
     write("t.csv", encoded(pl.DataFrame(TABLES[0][1]), "csv"))
     result = clfeval.report("t.csv", **options)
     expected = recall_score(TWO.truth, TWO.labels)
-    assert measured(result)["sensitivity"] == pytest.approx(expected)
-    assert ("roc_auc" in measured(result)) == ("kind" not in options)
+    assert measures_of(result)["sensitivity"] == pytest.approx(expected)
+    assert ("roc_auc" in measures_of(result)) == ("kind" not in options)
 
 
 def test_a_leaderboard_of_autogluon_has_times_and_no_settings() -> None:

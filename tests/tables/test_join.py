@@ -15,6 +15,7 @@ from clfeval.api.result import Result
 from clfeval.document.cells import Row
 from tests.process.program import clfeval as program
 from tests.process.program import piped
+from tests.results import rows_by, warning_messages
 from tests.tables.door import MARS, confusion, opened, spots, write
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import thinned
@@ -213,7 +214,7 @@ def test_ids_that_a_file_lacks_are_counted_on_both_sides() -> None:
     result = mars(PAIR, join="id", missing="drop")
     assert confusion(result) == {"new": (1, 0, 1, 0), "old": (2, 0, 0, 0)}
     assert [(file.rows, file.dropped) for file in result.inputs] == [(2, 5), (0, 0)]
-    (note,) = (one.message for one in result.warnings if one.code == "dropped")
+    (note,) = warning_messages(result, "dropped")
     assert numbers_in(note) == [5]
     check_text(opened(PAIR, join="id", missing="drop").described())
 
@@ -297,10 +298,10 @@ def test_rows_without_a_truth_or_an_id_can_be_dropped() -> None:
 def test_slices_may_stand_in_any_file_and_agree() -> None:
     write("old.csv", "id,truth,site,pred\na,1,A,1\nb,0,B,1\nc,1,B,1\nd,0,A,0\n")
     result = mars(PAIR, join="id", by="site")
-    sliced = {(row["model"], row["slice"]): row["tp"] for row in result.tables["models"]}
-    assert sliced["new", "site=A"] == 1
-    assert sliced["new", "site=B"] == 0
-    assert sliced["old", "site=B"] == 1
+    sliced = rows_by(result, "models", "model", "slice")
+    assert sliced["new", "site=A"]["tp"] == 1
+    assert sliced["new", "site=B"]["tp"] == 0
+    assert sliced["old", "site=B"]["tp"] == 1
     write("new.csv", "id,truth,site,score\na,1,A,.9\nb,0,B,.2\nc,1,A,.4\nd,0,A,.6\n")
     assert refused(by="site") == "old.csv:4:site conflicting-value"
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from clfeval.api.commands import mars
-from tests.tables.door import EXPECTED, FRAME, counted, opened, packed, refusal, told, write
+from tests.tables.door import EXPECTED, FRAME, mars_confusion, opened, packed, refusal, told, write
 
 CONTENT = json.dumps(FRAME.to_dicts()).encode()
 RESULT = mars(FRAME).to_json()
@@ -26,24 +26,27 @@ RESULT = mars(FRAME).to_json()
     ],
 )
 def test_a_list_of_records_is_a_table(content: bytes) -> None:
-    assert counted(write("t.json", content)) == EXPECTED
+    assert mars_confusion(write("t.json", content)) == EXPECTED
 
 
 @pytest.mark.parametrize("name", ["t.JSON", "t.json.gz", "t.json.zst", "a[1].json", "it's.json"])
 def test_it_goes_by_its_name(name: str) -> None:
     packing = {"gz": "gzip", "zst": "zstd"}.get(name.rpartition(".")[2])
-    assert counted(write(name, packed(CONTENT, packing) if packing else CONTENT)) == EXPECTED
+    assert mars_confusion(write(name, packed(CONTENT, packing) if packing else CONTENT)) == EXPECTED
 
 
 @pytest.mark.parametrize("indent", [None, 1, 4])
 def test_without_a_name_the_first_bytes_say_so(indent: int | None) -> None:
-    assert counted(write("t", json.dumps(FRAME.to_dicts(), indent=indent))) == EXPECTED
-    assert counted(write("t.txt", CONTENT), input_format="json") == EXPECTED
+    assert mars_confusion(write("t", json.dumps(FRAME.to_dicts(), indent=indent))) == EXPECTED
+    assert mars_confusion(write("t.txt", CONTENT), input_format="json") == EXPECTED
 
 
 def test_a_header_may_begin_with_a_bracket() -> None:
     frame = FRAME.rename({"a": "[a]"}).select("[a]", "truth", "b")
-    assert counted(write("t", frame.write_csv())) == {"[a]": EXPECTED["a"], "b": EXPECTED["b"]}
+    assert mars_confusion(write("t", frame.write_csv())) == {
+        "[a]": EXPECTED["a"],
+        "b": EXPECTED["b"],
+    }
 
 
 def test_columns_keep_the_order_of_the_first_record() -> None:

@@ -15,7 +15,7 @@ from clfeval.api.result import Result
 from clfeval.views.documents import GAP, csv_lines, markdown_lines
 from clfeval.views.page import as_html
 from clfeval.views.terminal import as_text
-from tests.tables.door import counted, places, told, write
+from tests.tables.door import mars_confusion, places, told, write
 
 LABELS = [
     "no",
@@ -85,7 +85,7 @@ def result_of(label: str) -> Result:
 
 @pytest.mark.parametrize("label", LABELS)
 def test_a_label_counts_as_it_is_written(label: str) -> None:
-    assert counted(table_of(label), truth="gold", positive=label) == {
+    assert mars_confusion(table_of(label), truth="gold", positive=label) == {
         f"model {label}": (1, 1, 1, 0)
     }
 
@@ -142,8 +142,8 @@ def test_html_keeps_a_label(label: str) -> None:
 
 def test_01_and_1_are_two_labels() -> None:
     content = "truth,a\n1,1\n01,01\n001,1\n"
-    assert counted(write("t.csv", content), positive="1") == {"a": (1, 1, 0, 1)}
-    assert counted("t.csv", positive="01") == {"a": (1, 0, 0, 2)}
+    assert mars_confusion(write("t.csv", content), positive="1") == {"a": (1, 1, 0, 1)}
+    assert mars_confusion("t.csv", positive="01") == {"a": (1, 0, 0, 2)}
     assert told(content) == "positive-needed"
 
 
@@ -156,8 +156,10 @@ def test_another_spelling_of_0_or_1_is_no_vote(cell: str, options: dict[str, str
 @pytest.mark.parametrize("word", ["NA", "NaN", "null", "None", "N/A"])
 def test_a_word_for_missing_is_a_label_unless_declared(word: str) -> None:
     content = f"truth,a\n{word},y\ny,{word}\ny,y\n{word},{word}\n"
-    assert counted(write("t.csv", content), positive="y") == {"a": (1, 1, 1, 1)}
-    assert counted("t.csv", positive="y", null_value=word, missing="drop") == {"a": (1, 0, 0, 0)}
+    assert mars_confusion(write("t.csv", content), positive="y") == {"a": (1, 1, 1, 1)}
+    assert mars_confusion("t.csv", positive="y", null_value=word, missing="drop") == {
+        "a": (1, 0, 0, 0)
+    }
     assert places(content, positive="y", null_value=word).split(", ") == [
         "2:truth missing-value",
         "3:a missing-value",
@@ -168,18 +170,18 @@ def test_a_word_for_missing_is_a_label_unless_declared(word: str) -> None:
 
 def test_a_quoted_nothing_is_a_label_and_an_empty_field_is_missing() -> None:
     content = 'truth,a\n"",""\ny,y\ny,""\n'
-    assert counted(write("t.csv", content), positive="y") == {"a": (1, 0, 1, 1)}
+    assert mars_confusion(write("t.csv", content), positive="y") == {"a": (1, 0, 1, 1)}
     expected = "2:a unknown-label, 4:a missing-value"
     assert told('truth,a\ny,""\nn,n\ny,\n', positive="y") == expected
 
 
 def test_a_label_differs_from_the_same_label_with_spaces() -> None:
     assert told("truth,a\ny, y\nn,n\n", positive="y") == "a label-twins"
-    assert counted("t.csv", positive="y", fold_labels=True) == {"a": (1, 0, 0, 1)}
-    assert counted("t.csv", positive="y", classes=["y", " y"]) == {"a": (0, 0, 1, 1)}
+    assert mars_confusion("t.csv", positive="y", fold_labels=True) == {"a": (1, 0, 0, 1)}
+    assert mars_confusion("t.csv", positive="y", classes=["y", " y"]) == {"a": (0, 0, 1, 1)}
 
 
 def test_a_model_differs_from_the_same_name_with_spaces() -> None:
     content = "truth,a, a\n1,1,0\n0,0,0\n"
-    assert counted(write("t.csv", content)) == {"a": (1, 0, 0, 1), " a": (0, 0, 1, 1)}
+    assert mars_confusion(write("t.csv", content)) == {"a": (1, 0, 0, 1), " a": (0, 0, 1, 1)}
     assert told(content, exit_code=2, model="b") == "unknown-model"

@@ -9,7 +9,7 @@ import pytest
 from tests.tables.door import (
     EXPECTED,
     Confusion,
-    counted,
+    mars_confusion,
     opened,
     places,
     refusal,
@@ -54,7 +54,7 @@ READ: dict[str, tuple[str, str | None, dict[str, Confusion]]] = {
 def test_a_layout_is_recognised(case: str) -> None:
     content, positive, expected = READ[case]
     check_text(opened(write("t.csv", content), positive=positive).described())
-    assert counted("t.csv", positive=positive) == expected
+    assert mars_confusion("t.csv", positive=positive) == expected
 
 
 @pytest.mark.parametrize(
@@ -70,44 +70,48 @@ def test_a_layout_is_recognised(case: str) -> None:
 )
 def test_a_long_table_is_recognised_by_its_header(header: str) -> None:
     content = "\n".join([header, *ANSWERS, ""])
-    assert counted(write("t.csv", content)) == EXPECTED
+    assert mars_confusion(write("t.csv", content)) == EXPECTED
 
 
 def test_a_long_table_may_list_its_rows_in_any_order() -> None:
     content = "\n".join(["id,model,prediction,truth", *ANSWERS[::-1], ""])
-    assert counted(write("t.csv", content)) == EXPECTED
-    assert counted(write("t.csv", LONG), model="b") == {"b": EXPECTED["b"]}
+    assert mars_confusion(write("t.csv", content)) == EXPECTED
+    assert mars_confusion(write("t.csv", LONG), model="b") == {"b": EXPECTED["b"]}
 
 
 @pytest.mark.parametrize("name", ["score", "y_score", "y_prob", "prob", "Probability"])
 def test_a_long_table_of_scores(name: str) -> None:
     content = f"id,model,{name},truth\n1,a,.9,1\n1,b,.1,1\n2,a,.4,0\n2,b,.6,0\n"
-    assert counted(write("t.csv", content)) == {"a": (1, 0, 0, 1), "b": (0, 1, 1, 0)}
+    assert mars_confusion(write("t.csv", content)) == {"a": (1, 0, 0, 1), "b": (0, 1, 1, 0)}
 
 
 def test_labels_beside_scores_of_a_long_table_are_asked_about() -> None:
     rows = "1,a,1,0,.4\n1,b,1,1,.1\n2,a,0,0,.3\n2,b,0,1,.6\n"
     assert told(f"id,model,truth,y_pred,y_prob\n{rows}") == "which-layout"
     scores = {"a": (0, 0, 1, 1), "b": (0, 1, 1, 0)}
-    assert counted("t.csv", ignore="y_pred") == counted("t.csv", kind="score") == scores
-    assert counted("t.csv", kind="label") == {"a": (0, 0, 1, 1), "b": (1, 1, 0, 0)}
+    assert (
+        mars_confusion("t.csv", ignore="y_pred") == mars_confusion("t.csv", kind="score") == scores
+    )
+    assert mars_confusion("t.csv", kind="label") == {"a": (0, 0, 1, 1), "b": (1, 1, 0, 0)}
 
 
 def test_the_only_numbers_of_a_table_with_model_names_are_predictions() -> None:
     rows = "".join(f"{i},{m},{i % 2},.{i}\n" for i in range(1, 9) for m in ("rf", "svm"))
     write("t.csv", f"id,model,truth,p\n{rows}")
-    assert counted("t.csv") == dict.fromkeys(["rf", "svm"], (2, 2, 2, 2))
+    assert mars_confusion("t.csv") == dict.fromkeys(["rf", "svm"], (2, 2, 2, 2))
 
 
 def test_a_long_table_may_name_its_id() -> None:
     content = LONG.replace("id,", "patient,", 1)
-    assert counted(write("t.csv", content)) == counted("t.csv", id="patient") == EXPECTED
+    assert (
+        mars_confusion(write("t.csv", content)) == mars_confusion("t.csv", id="patient") == EXPECTED
+    )
 
 
 def test_a_threshold_cuts_probabilities_of_three_classes() -> None:
     content = READ["three classes, the last row ties"][0]
     expected = {"m": (0, 1, 1, 1)}
-    assert counted(write("t.csv", content), positive="a", threshold=0.42) == expected
+    assert mars_confusion(write("t.csv", content), positive="a", threshold=0.42) == expected
 
 
 ONE_BAD_CELL = "id,truth,m:a,m:b\n1,a,.9,.1\n2,b,x,.7\n3,b,.2,.8\n"
@@ -136,13 +140,13 @@ def test_a_layout_that_is_not_there_is_refused(case: str) -> None:
 
 def test_a_weighted_table_counts_each_row_as_often_as_it_says() -> None:
     content = "truth,a,n\n1,1,5\n1,0,3\n0,1,2\n0,0,0\n"
-    assert counted(write("t.csv", content), weight="n") == {"a": (5, 2, 3, 0)}
+    assert mars_confusion(write("t.csv", content), weight="n") == {"a": (5, 2, 3, 0)}
 
 
 def test_a_layout_asked_for_outranks_the_header() -> None:
     content = "truth,model,score\n1,1,1\n0,1,0\n"  # two models with unlucky names
     assert places(content) == "no-id"
-    assert counted("t.csv", layout="wide") == {"model": (1, 1, 0, 0), "score": (1, 0, 0, 1)}
+    assert mars_confusion("t.csv", layout="wide") == {"model": (1, 1, 0, 0), "score": (1, 0, 0, 1)}
 
 
 def test_truth_is_the_first_of_the_usual_names() -> None:

@@ -11,7 +11,14 @@ import pytest
 from clfeval.tables.metric.grid import ValuePlaces
 from clfeval.tables.metric.table import MetricTable
 from tests.tables.door import write
-from tests.tables.metric_door import places, read, read_metrics, rows_of, shown, told
+from tests.tables.metric_door import (
+    metric_content,
+    metric_table_of,
+    places,
+    problem_rows,
+    read_metrics,
+    told,
+)
 from tests.texts import check_text
 
 CONTENT = "model,f1,acc,f1[macro],note,odd\nrf,.5,1,.4,7a,1\nsvm,.25,0,.3,7b,\n"
@@ -29,7 +36,7 @@ CONTENT = "model,f1,acc,f1[macro],note,odd\nrf,.5,1,.4,7a,1\nsvm,.25,0,.3,7b,\n"
     ],
 )
 def test_metrics_come_in_the_order_asked_for(wanted: list[str], metrics: tuple[str, ...]) -> None:
-    table = read(CONTENT, wanted=wanted, model=["rf"])
+    table = metric_table_of(CONTENT, wanted=wanted, model=["rf"])
     assert table.metrics == metrics
     cells = dict(zip(("f1", "acc", "f1[macro]", "odd"), (0.5, 1.0, 0.4, 1.0), strict=True))
     assert table.values.tolist() == [[cells[name] for name in metrics]]
@@ -63,12 +70,12 @@ def test_text_that_is_asked_for_is_refused() -> None:
 def test_models_are_kept_by_name_or_glob(patterns: list[str], models: tuple[str, ...]) -> None:
     content = "model,f1\nrf,.5\nsvm,.25\ns*,1\nrf2,0\nrf2,1\n"  # rf2 is not asked for
     values = {"rf": 0.5, "svm": 0.25, "s*": 1.0}
-    table = read(content, model=patterns)
-    assert shown(table) == (models, ("f1",), [[values[name]] for name in models])
+    table = metric_table_of(content, model=patterns)
+    assert metric_content(table) == (models, ("f1",), [[values[name]] for name in models])
 
 
 def test_an_exact_name_is_no_pattern() -> None:
-    assert read("model,f1\nsvm,.25\ns*,1\n", model=["s*"]).models == ("s*",)
+    assert metric_table_of("model,f1\nsvm,.25\ns*,1\n", model=["s*"]).models == ("s*",)
 
 
 def test_unknown_models_and_columns_are_suggested() -> None:
@@ -78,11 +85,11 @@ def test_unknown_models_and_columns_are_suggested() -> None:
 
 def test_columns_may_be_models() -> None:
     content = "metric,note,rf,svm,done\nf1,a,.5,.25,yes\nacc,b,1,0,no\ndate,c,monday,sunday,no\n"
-    table = read(content, transpose=True, wanted=["acc", "f1"], model=["svm", "rf"])
-    assert shown(table) == (("rf", "svm"), ("acc", "f1"), [[1.0, 0.5], [0.0, 0.25]])
+    table = metric_table_of(content, transpose=True, wanted=["acc", "f1"], model=["svm", "rf"])
+    assert metric_content(table) == (("rf", "svm"), ("acc", "f1"), [[1.0, 0.5], [0.0, 0.25]])
     assert table.ignored == ("note", "done", "date")
-    table = read(content, transpose=True, id="note", model=["rf"], wanted=["b"])
-    assert shown(table) == (("rf",), ("b",), [[1.0]])
+    table = metric_table_of(content, transpose=True, id="note", model=["rf"], wanted=["b"])
+    assert metric_content(table) == (("rf",), ("b",), [[1.0]])
 
 
 PLACES = {
@@ -114,20 +121,20 @@ PLACES = {
 @pytest.mark.parametrize("layout", PLACES)
 def test_a_problem_names_the_place_of_its_value(layout: str) -> None:
     content, options, place = PLACES[layout]
-    whole = read(content, **options)
+    whole = metric_table_of(content, **options)
     names = [name.removeprefix("who=") for name in whole.models]
     i, j = names.index("svm"), whole.metrics.index("acc")
     assert whole.values[i, j] == 0.5
     assert str(whole.problem(i, j, "is low", "too-low")) == f"{place}: is low [too-low]"
-    part = read(content, wanted=["acc"], model=["*svm"], **options)
+    part = metric_table_of(content, wanted=["acc"], model=["*svm"], **options)
     assert part.values.tolist() == [[0.5]]
     assert str(part.problem(0, 0, "is low", "too-low")) == f"{place}: is low [too-low]"
 
 
 def test_a_note_says_what_was_read() -> None:
-    check_text(read(CONTENT, missing="drop").described())
-    check_text(read(",a,b,c,d,e\nrf,1,1,1,1,1\n").described())
-    check_text(read("metric,rf\nf1,1\n", transpose=True).described())
+    check_text(metric_table_of(CONTENT, missing="drop").described())
+    check_text(metric_table_of(",a,b,c,d,e\nrf,1,1,1,1,1\n").described())
+    check_text(metric_table_of("metric,rf\nf1,1\n", transpose=True).described())
 
 
 def test_a_table_can_be_made_by_hand() -> None:
@@ -160,9 +167,9 @@ def test_a_hundred_thousand_models() -> None:
     values = rng.random((100_000, 10))
     lines = [",".join([f"m_{i}", *map(repr, row)]) for i, row in enumerate(values.tolist())]
     header = ",".join(["model", *(f"x{j}" for j in range(10))])
-    table = read("\n".join([header, *lines]))
+    table = metric_table_of("\n".join([header, *lines]))
     assert table.models[:2] == ("m_0", "m_1")
-    assert (len(table.models), rows_of(table)[-1]) == (100_000, 100_001)
+    assert (len(table.models), problem_rows(table)[-1]) == (100_000, 100_001)
     np.testing.assert_array_equal(table.values, values)
     turned = read_metrics(["t.csv"], missing="drop", model=["m_9999*"], wanted=["x9", "x0"])
     assert len(turned.models) == 11

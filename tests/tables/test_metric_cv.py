@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from clfeval.tables.metric.table import MetricTable
-from tests.tables.metric_door import read, read_metrics, told
+from tests.tables.metric_door import metric_table_of, read_metrics, told
 from tests.texts import check_text
 
 SCORING = ["accuracy", "f1", "roc_auc"]
@@ -33,16 +33,16 @@ def searched(scoring: str) -> dict[str, Any]:
     return dict(search.fit(columns[:90, :3], truth[:90]).cv_results_)
 
 
-def frame(scoring: str = "several") -> pd.DataFrame:
+def search_frame(scoring: str = "several") -> pd.DataFrame:
     return pd.DataFrame(searched(scoring))
 
 
 WRITTEN = {
-    "csv with index": lambda table: read(table.to_csv()),
-    "csv": lambda table: read(table.to_csv(index=False)),
-    "records": lambda table: read(_json(table, "records"), "t.json"),
-    "columns": lambda table: read(_json(table, "columns"), "t.json"),
-    "lines": lambda table: read(_json(table, "records", lines=True), "t.ndjson"),
+    "csv with index": lambda table: metric_table_of(table.to_csv()),
+    "csv": lambda table: metric_table_of(table.to_csv(index=False)),
+    "records": lambda table: metric_table_of(_json(table, "records"), "t.json"),
+    "columns": lambda table: metric_table_of(_json(table, "columns"), "t.json"),
+    "lines": lambda table: metric_table_of(_json(table, "records", lines=True), "t.ndjson"),
     "frame": read_metrics,
 }
 
@@ -53,7 +53,7 @@ def _json(table: pd.DataFrame, orient: Any, **options: Any) -> str:
 
 @pytest.mark.parametrize("how", WRITTEN)
 def test_a_search_with_several_scorers(how: str) -> None:
-    table: MetricTable = WRITTEN[how](frame())
+    table: MetricTable = WRITTEN[how](search_frame())
     results = searched("several")
     order = [f"C={p['C']}, kernel={p['kernel']}" for p in results["params"]]
     assert table.layout == "cv"
@@ -74,18 +74,20 @@ def test_a_search_with_several_scorers(how: str) -> None:
 
 
 def test_a_note_says_what_was_read() -> None:
-    check_text(read(frame().to_csv()).described())
+    check_text(metric_table_of(search_frame().to_csv()).described())
 
 
 def test_a_search_with_one_scorer_has_the_metric_score() -> None:
-    table = read(frame("one").to_csv())
+    table = metric_table_of(search_frame("one").to_csv())
     assert table.metrics == ("score",)
     np.testing.assert_array_equal(table.values[:, 0], searched("one")["mean_test_score"])
 
 
 def test_chosen_metrics_and_models_keep_their_splits() -> None:
-    whole = read(frame().to_csv())
-    part = read(frame().to_csv(), wanted=["roc_auc", "accuracy"], model=["*linear"])
+    whole = metric_table_of(search_frame().to_csv())
+    part = metric_table_of(
+        search_frame().to_csv(), wanted=["roc_auc", "accuracy"], model=["*linear"]
+    )
     kept = [i for i, name in enumerate(whole.models) if name.endswith("linear")]
     assert len(kept) == 2
     assert part.metrics == ("roc_auc", "accuracy")
@@ -99,7 +101,7 @@ def test_chosen_metrics_and_models_keep_their_splits() -> None:
 
 
 def test_a_time_is_a_metric_when_it_is_asked_for_and_has_no_splits() -> None:
-    table = read(frame().to_csv(), wanted=["f1", "mean_fit_time"])
+    table = metric_table_of(search_frame().to_csv(), wanted=["f1", "mean_fit_time"])
     assert table.metrics == ("f1", "mean_fit_time")
     assert (table.splits, table.by_split) == ((), None)
     assert table.sds is not None
@@ -116,7 +118,7 @@ def test_a_failed_fit_is_a_missing_value() -> None:
         table = pd.DataFrame(search.fit(columns[:80, :2], truth[:80]).cv_results_)
     gaps = [f"3:mean_test_{name} missing-value" for name in SCORING]
     assert told(table.to_csv()) == ", ".join(gaps)
-    kept = read(table.to_csv(), missing="drop")
+    kept = metric_table_of(table.to_csv(), missing="drop")
     assert (kept.models, kept.dropped, kept.splits) == (("C=1",), 1, ("split0", "split1"))
     assert kept.by_split is not None
     assert np.isfinite(kept.by_split).all()
@@ -134,14 +136,14 @@ def test_parameters_of_other_grids_are_left_out_of_a_name_and_none_is_not() -> N
     )
     names = ("k=1, g=None", "k=1, g=0.1", "k=2")
     assert read_metrics(table).models == names
-    assert read(table.to_csv()).models == names
-    assert read(table.to_json(orient="records"), "t.json").models == names
+    assert metric_table_of(table.to_csv()).models == names
+    assert metric_table_of(table.to_json(orient="records"), "t.json").models == names
 
 
 def test_without_parameters_a_candidate_is_its_row() -> None:
-    table = read("params,mean_test_f1\n,.5\n{'a': 1},.25\n")
+    table = metric_table_of("params,mean_test_f1\n,.5\n{'a': 1},.25\n")
     assert table.models == ("row 2", "{'a': 1}")
-    assert read("mean_test_f1\n.5\n\n.25\n").models == ("row 2", "row 4")
+    assert metric_table_of("mean_test_f1\n.5\n\n.25\n").models == ("row 2", "row 4")
 
 
 def test_candidates_that_have_one_name_are_refused() -> None:
@@ -159,13 +161,13 @@ def test_candidates_that_have_one_name_are_refused() -> None:
     ],
 )
 def test_splits_are_there_only_when_every_metric_has_them_all(content: str) -> None:
-    table = read(content)
+    table = metric_table_of(content)
     assert (table.splits, table.by_split, table.sds) == ((), None, None)
 
 
 def test_splits_are_in_the_order_of_their_numbers() -> None:
     cells = ",".join(f"split{i}_test_f1" for i in (10, 9, 0))
-    table = read(f"param_C,{cells},mean_test_f1\n1,.1,.9,.5,.5\n")
+    table = metric_table_of(f"param_C,{cells},mean_test_f1\n1,.1,.9,.5,.5\n")
     assert table.splits == ("split0", "split9", "split10")
     assert table.by_split is not None
     assert table.by_split.ravel().tolist() == [0.5, 0.9, 0.1]
@@ -173,6 +175,6 @@ def test_splits_are_in_the_order_of_their_numbers() -> None:
 
 def test_a_mapping_of_candidates_is_read_by_its_names() -> None:
     document = {"a": {"mean_test_f1": 0.5}, "b": {"mean_test_f1": 0.25}}
-    table = read(json.dumps(document), "t.json")
+    table = metric_table_of(json.dumps(document), "t.json")
     assert (table.models, table.layout) == (("a", "b"), "cv")
     assert table.values.tolist() == [[0.5], [0.25]]

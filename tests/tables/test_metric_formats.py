@@ -15,7 +15,16 @@ import pyarrow as pa
 import pytest
 
 from tests.tables.door import packed
-from tests.tables.metric_door import FILES, FRAMES, WAYS, Shown, read, read_metrics, rows_of, shown
+from tests.tables.metric_door import (
+    FILES,
+    FRAMES,
+    WAYS,
+    Shown,
+    metric_content,
+    metric_table_of,
+    problem_rows,
+    read_metrics,
+)
 
 MODELS, METRICS = ("rf", "no", "01"), ("f1", "acc", "mcc")
 VALUES = [[0.9, 0.8, -0.25], [0.7, 0.6, 0.5], [1.0, 0.0, 1e-5]]
@@ -52,7 +61,7 @@ LAYOUTS = {"wide": WIDE, "long": LONG, "cv": CV, "result": RESULT}
 def test_every_layout_in_every_format_is_the_same_table(layout: str, way: str) -> None:
     table = read_metrics(WAYS[way](LAYOUTS[layout]))
     named = [f"who={name}" for name in MODELS] if layout == "cv" else MODELS
-    assert shown(table) == (tuple(named), METRICS, VALUES)
+    assert metric_content(table) == (tuple(named), METRICS, VALUES)
     assert table.layout == layout
     assert (table.dropped, table.ignored) == (0, ())
 
@@ -60,15 +69,15 @@ def test_every_layout_in_every_format_is_the_same_table(layout: str, way: str) -
 @pytest.mark.parametrize("way", WAYS)
 def test_columns_that_are_models_in_every_format(way: str) -> None:
     table = read_metrics(WAYS[way](TRANSPOSED), transpose=True)
-    assert shown(table) == EXPECTED
-    assert len(set(rows_of(table))) == 1  # that of the metric
+    assert metric_content(table) == EXPECTED
+    assert len(set(problem_rows(table))) == 1  # that of the metric
 
 
 @pytest.mark.parametrize("way", FRAMES)
 def test_a_frame_has_no_name_and_no_hash(way: str) -> None:
     table = read_metrics(WAYS[way](WIDE))
     assert (table.name, table.display, table.sha256) == ("<frame>", "<frame>", None)
-    assert rows_of(table) == (1, 2, 3)
+    assert problem_rows(table) == (1, 2, 3)
 
 
 @pytest.mark.parametrize("packing", [None, "gzip", "zstd"])
@@ -79,8 +88,8 @@ def test_a_file_is_named_and_hashed_as_given(way: str, packing: str | None) -> N
     if packing is not None:
         content = packed(content, packing)
         name += ".gz" if packing == "gzip" else ".zst"
-    table = read(content, name)
-    assert shown(table) == EXPECTED
+    table = metric_table_of(content, name)
+    assert metric_content(table) == EXPECTED
     assert (table.name, table.display, table.sha256) == (name, name, sha256(content).hexdigest())
 
 
@@ -92,14 +101,19 @@ def test_standard_input_is_known_by_its_first_bytes(
     content = Path(name).read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     table = read_metrics(["-"])
-    assert shown(table) == EXPECTED
+    assert metric_content(table) == EXPECTED
     assert (table.name, table.display) == ("<stdin>", "<stdin>")
     assert table.sha256 == sha256(content).hexdigest()
 
 
 def test_input_format_and_delimiter_outrank_the_name() -> None:
-    assert shown(read(WIDE.write_csv(), "t.json", input_format="csv")) == EXPECTED
-    assert shown(read(WIDE.write_csv(separator=";"), "t.csv", delimiter=";")) == EXPECTED
+    assert (
+        metric_content(metric_table_of(WIDE.write_csv(), "t.json", input_format="csv")) == EXPECTED
+    )
+    assert (
+        metric_content(metric_table_of(WIDE.write_csv(separator=";"), "t.csv", delimiter=";"))
+        == EXPECTED
+    )
 
 
 def test_no_frame_is_changed() -> None:
@@ -137,7 +151,7 @@ INDEXED: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("how", INDEXED)
 def test_names_may_stand_in_the_index_and_row_numbers_are_no_metric(how: str) -> None:
     table = read_metrics(INDEXED[how]())
-    assert shown(table) == (("rf", "svm"), ("f1",), [[0.5], [1.0]])
+    assert metric_content(table) == (("rf", "svm"), ("f1",), [[0.5], [1.0]])
     assert table.ignored == ()
 
 
@@ -170,7 +184,7 @@ def test_typed_columns_of_numbers_are_read_as_numbers() -> None:
     )
     table = read_metrics(frame)
     values = [[1, 0.5, 0.5, 0.5], [2, 0.25, 0.75, 0.75]]
-    assert shown(table) == (("rf", "svm"), ("a", "b", "c", "d"), values)
+    assert metric_content(table) == (("rf", "svm"), ("a", "b", "c", "d"), values)
     assert table.ignored == ("flag",)
 
 

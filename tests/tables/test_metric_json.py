@@ -7,7 +7,7 @@ import json
 import pandas as pd
 import pytest
 
-from tests.tables.metric_door import places, read, rows_of, shown, told
+from tests.tables.metric_door import metric_content, metric_table_of, places, problem_rows, told
 from tests.texts import check_text
 
 EXPECTED = (("rf", "svm"), ("f1", "acc"), [[0.5, 1.0], [0.25, 0.0]])
@@ -34,46 +34,50 @@ SHAPES = {
 @pytest.mark.parametrize("name", ["t.json", "t.ndjson"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes_that_are_understood(shape: str, name: str) -> None:
-    table = read(SHAPES[shape], name)
-    assert shown(table) == EXPECTED
+    table = metric_table_of(SHAPES[shape], name)
+    assert metric_content(table) == EXPECTED
     assert table.layout == "wide"
     assert table.ignored == ()
 
 
 def test_one_record_is_one_model() -> None:
     content = json.dumps(RECORDS[0])
-    assert shown(read(content, "t.json")) == (("rf",), ("f1", "acc"), [[0.5, 1.0]])
+    assert metric_content(metric_table_of(content, "t.json")) == (
+        ("rf",),
+        ("f1", "acc"),
+        [[0.5, 1.0]],
+    )
 
 
 def test_outer_names_are_models_whatever_they_are_called() -> None:
     document = {"1": {"f1": 0.5, "model": 3}, "f1": {"f1": 0.25, "model": 4}}
-    table = read(json.dumps(document), "t.json")
-    assert shown(table) == (("1", "f1"), ("f1", "model"), [[0.5, 3.0], [0.25, 4.0]])
+    table = metric_table_of(json.dumps(document), "t.json")
+    assert metric_content(table) == (("1", "f1"), ("f1", "model"), [[0.5, 3.0], [0.25, 4.0]])
     check_text(table.described())
 
 
 def test_outer_names_are_metrics_when_columns_are_models() -> None:
-    table = read(FRAME.set_index("model").to_json(), "t.json", transpose=True)
-    assert shown(table) == EXPECTED
+    table = metric_table_of(FRAME.set_index("model").to_json(), "t.json", transpose=True)
+    assert metric_content(table) == EXPECTED
 
 
 def test_id_names_the_column_of_an_object_of_columns() -> None:
     content = FRAME.rename(columns={"model": "who"}).set_index(pd.Index([7, 9])).to_json()
-    assert shown(read(content, "t.json", id="who")) == EXPECTED
+    assert metric_content(metric_table_of(content, "t.json", id="who")) == EXPECTED
 
 
 def test_keys_that_a_record_lacks_are_missing() -> None:
     records = [*RECORDS, {"model": "nb", "mcc": 0.5}]
     expected = "1:mcc missing-value, 2:mcc missing-value"
     assert places(json.dumps(records), "t.json").startswith(expected)
-    table = read(json.dumps(records), "t.json", wanted=["f1"], missing="drop")
+    table = metric_table_of(json.dumps(records), "t.json", wanted=["f1"], missing="drop")
     assert (table.models, table.dropped) == (("rf", "svm"), 1)
 
 
 def test_records_without_a_value_count_and_are_nothing_else() -> None:
-    table = read(json.dumps([RECORDS[0], {}, {"model": None}, RECORDS[1]]), "t.json")
-    assert shown(table) == EXPECTED
-    assert rows_of(table) == (1, 4)
+    table = metric_table_of(json.dumps([RECORDS[0], {}, {"model": None}, RECORDS[1]]), "t.json")
+    assert metric_content(table) == EXPECTED
+    assert problem_rows(table) == (1, 4)
 
 
 def test_lines_are_named_as_lines() -> None:

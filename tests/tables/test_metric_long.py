@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.tables.metric_door import places, read, rows_of, shown, told
+from tests.tables.metric_door import metric_content, metric_table_of, places, problem_rows, told
 from tests.texts import check_text
 
 EXPECTED = (("rf", "svm"), ("f1", "acc"), [[0.5, 1.0], [0.25, 0.0]])
@@ -28,28 +28,30 @@ def long(header: str = "model,metric,value", rows: list[tuple[str, ...]] = ROWS)
     ],
 )
 def test_the_columns_go_by_name(header: str) -> None:
-    table = read(long(header))
-    assert shown(table) == EXPECTED
+    table = metric_table_of(long(header))
+    assert metric_content(table) == EXPECTED
     assert table.layout == "long"
-    assert rows_of(table) == (2, 4)
+    assert problem_rows(table) == (2, 4)
 
 
 def test_columns_stand_in_any_order_and_id_names_the_models() -> None:
     rows = [(value, "x", metric, model) for model, metric, value in ROWS]
-    assert shown(read(long("value,model,metric,who", rows), id="who")) == EXPECTED
+    assert (
+        metric_content(metric_table_of(long("value,model,metric,who", rows), id="who")) == EXPECTED
+    )
 
 
 def test_models_and_metrics_are_in_the_order_they_first_appear() -> None:
-    table = read(long(rows=[ROWS[3], ROWS[0], ROWS[1], ROWS[2]]))
-    assert shown(table) == (("svm", "rf"), ("acc", "f1"), [[0.0, 0.25], [1.0, 0.5]])
-    assert rows_of(table) == (2, 4)  # of their accuracy
+    table = metric_table_of(long(rows=[ROWS[3], ROWS[0], ROWS[1], ROWS[2]]))
+    assert metric_content(table) == (("svm", "rf"), ("acc", "f1"), [[0.0, 0.25], [1.0, 0.5]])
+    assert problem_rows(table) == (2, 4)  # of their accuracy
 
 
 def test_rows_of_slices_and_classes_are_left_out_and_counted() -> None:
     rows = [(*row, "", "") for row in ROWS]
     rows += [("rf", "f1", ".9", "old", ""), ("rf", "f1", ".8", "", "cat")]
-    table = read(long("model,metric,value,slice,class", rows))
-    assert shown(table) == EXPECTED
+    table = metric_table_of(long("model,metric,value,slice,class", rows))
+    assert metric_content(table) == EXPECTED
     check_text(table.described())
 
 
@@ -61,8 +63,8 @@ def test_estimators_are_part_of_the_name_only_where_there_are_several(name: str)
         ("rf", "f1", ".7", ""),
         ("rf", "acc", "1", "binary"),
     ]
-    table = read(long(f"model,metric,value,{name}", rows))
-    assert shown(table) == (
+    table = metric_table_of(long(f"model,metric,value,{name}", rows))
+    assert metric_content(table) == (
         ("rf",),
         ("f1_macro", "f1_weighted", "f1", "acc"),
         [[0.5, 0.6, 0.7, 1.0]],
@@ -108,24 +110,28 @@ def test_long_tables_that_cannot_be_read_are_refused(case: str) -> None:
 
 
 def test_pairs_that_are_absent_or_nameless_can_be_dropped() -> None:
-    table = read(long(rows=ROWS[:3]), missing="drop")
+    table = metric_table_of(long(rows=ROWS[:3]), missing="drop")
     assert (table.models, table.dropped) == (("rf",), 1)
     content = long(rows=[*ROWS, ("", "f1", "1"), ("nb", "", "1")])
-    assert shown(read(content, missing="drop")) == EXPECTED
+    assert metric_content(metric_table_of(content, missing="drop")) == EXPECTED
     assert "missing-value" in places(long(rows=[("", "f1", "1")]), missing="drop")
 
 
 def test_metrics_that_were_not_asked_for_may_be_wrong() -> None:
     rows = [*ROWS, ("svm", "acc", "1"), ("rf", "mcc", "x")]
-    assert shown(read(long(rows=rows), wanted=["f1"])) == (("rf", "svm"), ("f1",), [[0.5], [0.25]])
+    assert metric_content(metric_table_of(long(rows=rows), wanted=["f1"])) == (
+        ("rf", "svm"),
+        ("f1",),
+        [[0.5], [0.25]],
+    )
 
 
 def test_a_metric_without_a_number_is_ignored() -> None:
-    table = read(long(rows=[*ROWS, ("rf", "date", "monday"), ("svm", "date", "")]))
-    assert shown(table) == EXPECTED
+    table = metric_table_of(long(rows=[*ROWS, ("rf", "date", "monday"), ("svm", "date", "")]))
+    assert metric_content(table) == EXPECTED
     assert table.ignored == ("date",)
 
 
 def test_a_table_of_one_model_without_its_name_may_be_turned() -> None:
-    table = read("metric,value\nf1,.5\nacc,1\n", transpose=True)
-    assert shown(table) == (("value",), ("f1", "acc"), [[0.5, 1.0]])
+    table = metric_table_of("metric,value\nf1,.5\nacc,1\n", transpose=True)
+    assert metric_content(table) == (("value",), ("f1", "acc"), [[0.5, 1.0]])

@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 
 from clfeval.tables.metric.values import smallest_exclusion
 from tests.tables.door import spots, write
-from tests.tables.metric_door import METRICS, places, read, read_metrics, rows_of, told
+from tests.tables.metric_door import (
+    METRICS,
+    metric_table_of,
+    places,
+    problem_rows,
+    read_metrics,
+    told,
+)
 from tests.texts import check_text
 
 
@@ -38,7 +45,7 @@ from tests.texts import check_text
     ],
 )
 def test_numbers(text: str, value: float) -> None:
-    table = read(f"model,f1\nrf,{text}\nsvm,0\n")
+    table = metric_table_of(f"model,f1\nrf,{text}\nsvm,0\n")
     assert table.values[0, 0] == value
     assert math.copysign(1, table.values[0, 0]) == math.copysign(1, value)
 
@@ -61,8 +68,8 @@ def test_cells_that_are_no_finite_number_are_named(code: str, cell: str) -> None
 @pytest.mark.parametrize("cell", [*WORDS, *NOTHING])
 def test_missing_cells_can_be_dropped(cell: str) -> None:
     options = {"null_value": [cell]} if cell in WORDS else {}
-    table = read(f"model,f1\nrf,.5\nsvm,{cell}\n", missing="drop", **options)
-    assert (table.models, rows_of(table), table.dropped) == (("rf",), (2,), 1)
+    table = metric_table_of(f"model,f1\nrf,.5\nsvm,{cell}\n", missing="drop", **options)
+    assert (table.models, problem_rows(table), table.dropped) == (("rf",), (2,), 1)
 
 
 SEMI, COMMA = {"delimiter": ";"}, {"delimiter": ";", "decimal": ","}
@@ -106,10 +113,10 @@ def test_cells_are_refused_with_what_may_be_meant(case: str) -> None:
 
 def test_numbers_with_a_decimal_comma_are_read_when_it_is_said() -> None:
     content = "model;f1;acc;auc\nrf;0,9;1;-1,5e-1\nsvm;,5;0;12,5%\nknn;+0,25;2;50 %\n"
-    table = read(content, **COMMA, wanted=["f1", "acc"])
+    table = metric_table_of(content, **COMMA, wanted=["f1", "acc"])
     assert table.values.tolist() == [[0.9, 1], [0.5, 0], [0.25, 2]]
-    assert read(EITHER, **COMMA, wanted=["cost"]).values.tolist() == [[1.01], [2.2]]
-    assert read(THOUSANDS, ignore=["n"]).metrics == ("f1", "acc", "auc")
+    assert metric_table_of(EITHER, **COMMA, wanted=["cost"]).values.tolist() == [[1.01], [2.2]]
+    assert metric_table_of(THOUSANDS, ignore=["n"]).metrics == ("f1", "acc", "auc")
 
 
 def test_typed_numbers_have_their_point_whatever_is_said() -> None:
@@ -128,14 +135,14 @@ PERCENT = {
 
 @pytest.mark.parametrize("layout", PERCENT)
 def test_metrics_with_a_percent_sign_at_each_number_are_shares(layout: str) -> None:
-    table = read(PERCENT[layout], transpose=layout == "transposed")
+    table = metric_table_of(PERCENT[layout], transpose=layout == "transposed")
     assert table.values.tolist() == [[0.571, 0.5], [0.09, 1.0]]
     assert table.percent == ("f1",)
     check_text(table.described())
 
 
 def test_gaps_among_percentages_are_gaps() -> None:
-    table = read("model,f1\nrf,57.1%\nsvm,\nnb,9%\n", missing="drop")
+    table = metric_table_of("model,f1\nrf,57.1%\nsvm,\nnb,9%\n", missing="drop")
     assert table.values.tolist() == [[0.571], [0.09]]
 
 
@@ -189,17 +196,20 @@ def test_thousands_of_gaps_are_counted() -> None:
 
 
 def test_dropped_models_are_counted_and_those_without_a_name_too() -> None:
-    table = read("model,f1,acc\nrf,.5,\n,.25,1\nsvm,.5,1\n", missing="drop")
-    assert (table.models, rows_of(table), table.dropped) == (("svm",), (4,), 2)
+    table = metric_table_of("model,f1,acc\nrf,.5,\n,.25,1\nsvm,.5,1\n", missing="drop")
+    assert (table.models, problem_rows(table), table.dropped) == (("svm",), (4,), 2)
 
 
 def test_only_chosen_metrics_and_models_must_be_there() -> None:
     content = "model,f1,acc\nrf,.5,\nsvm,x,1\nknn,1,0\n"
-    assert read(content, wanted=["f1"], model=["rf", "knn"]).values.tolist() == [[0.5], [1]]
+    assert metric_table_of(content, wanted=["f1"], model=["rf", "knn"]).values.tolist() == [
+        [0.5],
+        [1],
+    ]
 
 
 def test_null_values_are_cells_as_they_are_written() -> None:
-    table = read("model,f1\nrf,-1\nsvm,-1.0\n", null_value=["-1"], missing="drop")
+    table = metric_table_of("model,f1\nrf,-1\nsvm,-1.0\n", null_value=["-1"], missing="drop")
     assert table.models == ("svm",)
 
 

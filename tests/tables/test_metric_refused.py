@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from tests.tables.door import spots, write
-from tests.tables.metric_door import METRICS, places, read, read_metrics, told
+from tests.tables.metric_door import METRICS, metric_table_of, places, read_metrics, told
 
 ONE = "model,f1\nrf,1\n"
 TURNED = {"transpose": True}
@@ -113,5 +113,5 @@ def test_frames_that_cannot_be_read_are_refused(frame: Any, expected: str) -> No
 
 def test_a_metric_with_the_name_of_the_truth_is_taken_when_it_is_asked_for() -> None:
     content = "model,target,f1\nrf,1,.5\nsvm,2,.25\n"
-    assert read(content, layout="wide").metrics == ("target", "f1")
-    assert read(content, wanted=["t*", "f1"]).metrics == ("target", "f1")
+    assert metric_table_of(content, layout="wide").metrics == ("target", "f1")
+    assert metric_table_of(content, wanted=["t*", "f1"]).metrics == ("target", "f1")

@@ -15,7 +15,7 @@ from clfeval.errors import DataError
 from clfeval.tables.metric.table import MetricTable
 from clfeval.views.documents import csv_lines
 from tests.tables.door import spots
-from tests.tables.metric_door import places, read, read_metrics, shown, told
+from tests.tables.metric_door import metric_content, metric_table_of, places, read_metrics, told
 from tests.texts import check_text, numbers_in
 
 # rf: TP 2 FN 1 FP 0 TN 2; svm: TP 1 FN 2 FP 1 TN 1; one row of each truth is of group b
@@ -30,11 +30,11 @@ FRAME = pl.DataFrame(
 
 
 def as_json(result: Result, **options: Any) -> MetricTable:
-    return read(result.to_json(), "r.json", **options)
+    return metric_table_of(result.to_json(), "r.json", **options)
 
 
 def as_csv(result: Result, **options: Any) -> MetricTable:
-    return read("".join(csv_lines(result, next(iter(result.tables)))), **options)
+    return metric_table_of("".join(csv_lines(result, next(iter(result.tables)))), **options)
 
 
 BOTH = pytest.mark.parametrize("read_as", [as_json, as_csv])
@@ -55,7 +55,7 @@ def test_what_mars_computed(read_as: Any) -> None:
 def test_rows_of_slices_are_left_out(read_as: Any) -> None:
     whole = read_as(phidelta(FRAME.drop("group")), wanted=["f1", "mcc"])
     sliced = read_as(phidelta(FRAME, by=["group"]), wanted=["f1", "mcc"])
-    assert shown(sliced) == shown(whole)
+    assert metric_content(sliced) == metric_content(whole)
     check_text(sliced.described())
     assert sliced.values[0].tolist() == pytest.approx([4 / 5, (2 * 2 - 0) / (2 * 3 * 2 * 3) ** 0.5])
 
@@ -94,11 +94,11 @@ def test_of_tuned_models_the_target_population_counts(
     assert set(table.values[: len(models) // 2, 0]) == {1.0}
 
 
-def document(rows: list[dict[str, Any]], name: str = "models") -> Result:
+def result_with_rows(rows: list[dict[str, Any]], name: str = "models") -> Result:
     return Result("mars", "", (), {}, {}, {name: rows})
 
 
-UNDEFINED = document(
+UNDEFINED = result_with_rows(
     [
         {"model": "rf", "n": 3, "a": Estimate(0.5), "b": Estimate(1.0, 0.5, 1.0), "t": None},
         {
@@ -121,13 +121,13 @@ def test_undefined_values_say_why(read_as: Any) -> None:
     assert spots(caught.value) == f"{a}:a missing-value, {b}:b missing-value"
     check_text(str(caught.value))
     kept = read_as(UNDEFINED, wanted=["a"], missing="drop")
-    assert shown(kept) == (("rf", "nb"), ("a",), [[0.5], [1.0]])
+    assert metric_content(kept) == (("rf", "nb"), ("a",), [[0.5], [1.0]])
 
 
 @BOTH
 def test_counts_are_no_measures_until_they_are_asked_for(read_as: Any) -> None:
     table = read_as(UNDEFINED, wanted=["n", "a"], model=["rf"])
-    assert shown(table) == (("rf",), ("n", "a"), [[3.0, 0.5]])
+    assert metric_content(table) == (("rf",), ("n", "a"), [[3.0, 0.5]])
     document = UNDEFINED.to_json()
     assert places(document, exit_code=2, name="t.json", wanted=["m*"]) == "unknown-metric"
 
@@ -164,7 +164,7 @@ def test_a_tidy_table_of_metrics(read_as: Any, estimates: bool) -> None:
     result = Result("report", "", (), {}, {}, {"metrics": rows, "models": []})
     table = read_as(result)
     metrics = ("f1_macro", "f1_micro", "accuracy")
-    assert shown(table) == (("rf", "svm"), metrics, [[0.5, 0.75, 1.0]] * 2)
+    assert metric_content(table) == (("rf", "svm"), metrics, [[0.5, 0.75, 1.0]] * 2)
     assert table.layout == ("result" if estimates else "long")
     assert numbers_in(table.notes[0]) == [2]
 
@@ -181,20 +181,28 @@ def test_metrics_without_values_are_not_the_tidy_table() -> None:
             "models": [{"model": "rf", "mlcps": Estimate(1.5)}],
         },
     )
-    assert shown(as_json(result)) == (("rf",), ("mlcps",), [[1.5]])
+    assert metric_content(as_json(result)) == (("rf",), ("mlcps",), [[1.5]])
 
 
 def test_the_table_of_models_cut_out_of_a_result() -> None:
     rows = json.loads(mars(FRAME.drop("group")).to_json())["tables"]["models"]
-    whole = shown(as_json(mars(FRAME.drop("group"))))
-    assert shown(read(json.dumps(rows), "m.json")) == whole
-    assert shown(read("\n".join(json.dumps(row) for row in rows), "m.ndjson")) == whole
-    assert shown(read("\n".join(json.dumps(row, indent=1) for row in rows), "m.json")) == whole
-    assert shown(read_metrics(pl.DataFrame(rows))) == whole
+    whole = metric_content(as_json(mars(FRAME.drop("group"))))
+    assert metric_content(metric_table_of(json.dumps(rows), "m.json")) == whole
+    assert (
+        metric_content(metric_table_of("\n".join(json.dumps(row) for row in rows), "m.ndjson"))
+        == whole
+    )
+    assert (
+        metric_content(
+            metric_table_of("\n".join(json.dumps(row, indent=1) for row in rows), "m.json")
+        )
+        == whole
+    )
+    assert metric_content(read_metrics(pl.DataFrame(rows))) == whole
 
 
 def test_a_result_without_models() -> None:
-    result = document([{"pair": "a"}], "pairs")
+    result = result_with_rows([{"pair": "a"}], "pairs")
     assert told(result.to_json(), "t.json") == "no-models"
     assert told('{"schema": "clfeval.result/1"}', "t.json") == "no-models"
-    assert places(document([]).to_json(), "t.json") == "empty-table"
+    assert places(result_with_rows([]).to_json(), "t.json") == "empty-table"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tables.door import write
-from tests.tables.metric_door import read, read_metrics, rows_of, shown
+from tests.tables.metric_door import metric_content, metric_table_of, problem_rows, read_metrics
 from tests.thoroughness import examples
 
 RF_SVM = (("rf", "svm"), ("f1", "acc"), [[0.5, 1.0], [0.25, 0.0]])
@@ -21,7 +21,7 @@ RF_SVM = (("rf", "svm"), ("f1", "acc"), [[0.5, 1.0], [0.25, 0.0]])
     "header", ["model,f1,acc", "Classifier,f1,acc", " SYSTEM ,f1,acc", "whatever,f1,acc", ",f1,acc"]
 )
 def test_the_models_are_in_a_column_of_that_name_or_of_text(header: str) -> None:
-    assert shown(read(f"{header}\nrf,.5,1\nsvm,.25,0\n")) == RF_SVM
+    assert metric_content(metric_table_of(f"{header}\nrf,.5,1\nsvm,.25,0\n")) == RF_SVM
 
 
 ID_BEFORE_MODEL = "model,who,f1,acc\nx,rf,.5,1\nx,svm,.25,0\n"
@@ -39,24 +39,24 @@ PARTS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
 @pytest.mark.parametrize("case", PARTS)
 def test_columns_that_are_neither_names_nor_metrics_are_ignored(case: str) -> None:
     content, options, ignored = PARTS[case]
-    table = read(content, **options)
-    assert (shown(table), table.ignored) == (RF_SVM, ignored)
+    table = metric_table_of(content, **options)
+    assert (metric_content(table), table.ignored) == (RF_SVM, ignored)
 
 
 def test_id_may_name_a_column_of_numbers() -> None:
-    assert read("n,f1\n01,.5\n2,.25\n", id="n").models == ("01", "2")
+    assert metric_table_of("n,f1\n01,.5\n2,.25\n", id="n").models == ("01", "2")
 
 
 def test_a_column_of_numbers_with_one_typing_error_names_no_models() -> None:
     """Text in less than half of the cells is a mistake, not names."""
-    table = read("f1,who\n.5,rf\nx,svm\n.25,knn\n", wanted=["f1"], model=["rf", "knn"])
-    assert shown(table) == (("rf", "knn"), ("f1",), [[0.5], [0.25]])
+    table = metric_table_of("f1,who\n.5,rf\nx,svm\n.25,knn\n", wanted=["f1"], model=["rf", "knn"])
+    assert metric_content(table) == (("rf", "knn"), ("f1",), [[0.5], [0.25]])
 
 
 def test_layout_wide_takes_columns_as_they_are() -> None:
-    table = read("who,metric,value\nrf,f1,.5\nsvm,f1,.25\n", layout="wide")
-    assert shown(table) == (("rf", "svm"), ("value",), [[0.5], [0.25]])
-    assert read("model,mean_test_f1\nrf,1\n", layout="wide").metrics == ("mean_test_f1",)
+    table = metric_table_of("who,metric,value\nrf,f1,.5\nsvm,f1,.25\n", layout="wide")
+    assert metric_content(table) == (("rf", "svm"), ("value",), [[0.5], [0.25]])
+    assert metric_table_of("model,mean_test_f1\nrf,1\n", layout="wide").metrics == ("mean_test_f1",)
 
 
 ODD = [
@@ -86,7 +86,7 @@ ODD = [
 ]
 
 
-def written(rows: list[list[object]]) -> str:
+def csv_text(rows: list[list[object]]) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
@@ -94,10 +94,10 @@ def written(rows: list[list[object]]) -> str:
 
 def test_odd_names_are_kept_as_they_are() -> None:
     rows = [["model", *ODD], *[[name, *[1] * len(ODD)] for name in ODD]]
-    table = read(written(rows))
+    table = metric_table_of(csv_text(rows))
     assert table.models == tuple(ODD)
     assert table.metrics == tuple(ODD)
-    turned = read(written(rows), transpose=True, id="model")
+    turned = metric_table_of(csv_text(rows), transpose=True, id="model")
     assert (turned.models, turned.metrics) == (tuple(ODD), tuple(ODD))
 
 
@@ -112,21 +112,21 @@ def test_odd_names_are_kept_as_they_are() -> None:
     ],
 )
 def test_ends_of_lines_marks_quotes_and_blanks(content: str) -> None:
-    table = read(content)
-    assert shown(table) == RF_SVM
-    assert rows_of(table) == (2, 3)
+    table = metric_table_of(content)
+    assert metric_content(table) == RF_SVM
+    assert problem_rows(table) == (2, 3)
 
 
 def test_blank_lines_count_as_rows_and_are_nothing_else() -> None:
-    table = read("\nmodel,f1,acc\n\nrf,.5,1\n\n,,\nsvm,.25,0\n\n , ,\n")
-    assert shown(table) == RF_SVM
-    assert rows_of(table) == (4, 7)
+    table = metric_table_of("\nmodel,f1,acc\n\nrf,.5,1\n\n,,\nsvm,.25,0\n\n , ,\n")
+    assert metric_content(table) == RF_SVM
+    assert problem_rows(table) == (4, 7)
 
 
 def test_a_line_end_within_quotes_ends_no_row() -> None:
-    table = read('model,f1\n"r\nf",.5\nsvm,.25\n')
-    assert (table.models, rows_of(table)) == (("r\nf", "svm"), (2, 3))
-    table = read('model,f1\n"r\rf",.5\nsvm,.25\n')
+    table = metric_table_of('model,f1\n"r\nf",.5\nsvm,.25\n')
+    assert (table.models, problem_rows(table)) == (("r\nf", "svm"), (2, 3))
+    table = metric_table_of('model,f1\n"r\rf",.5\nsvm,.25\n')
     assert table.models == ("r\rf", "svm")
 
 
@@ -147,9 +147,9 @@ def test_numbers_and_names_come_back_to_the_last_digit(
     values = data.draw(st.lists(row, min_size=len(models), max_size=len(models)))
     rows: list[list[object]] = [["model", *metrics]]
     rows += [[name, *cells] for name, cells in zip(models, values, strict=True)]
-    name = write("t.csv", written(rows))
+    name = write("t.csv", csv_text(rows))
     table = read_metrics([name], layout="wide", id="model")
-    assert shown(table) == (tuple(models), tuple(metrics), values)
+    assert metric_content(table) == (tuple(models), tuple(metrics), values)
     turned = [[rows[i][j] for i in range(len(rows))] for j in range(len(rows[0]))]
-    table = read_metrics([write("u.csv", written(turned))], transpose=True, id="model")
-    assert shown(table) == (tuple(models), tuple(metrics), values)
+    table = read_metrics([write("u.csv", csv_text(turned))], transpose=True, id="model")
+    assert metric_content(table) == (tuple(models), tuple(metrics), values)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 
 import pytest
 
 import clfeval
 from tests.process.program import clfeval as program
+from tests.process.program import json_document
+from tests.results import row_of, value_of
 from tests.tables.asking import refused
 from tests.tables.door import write
 
@@ -16,7 +17,7 @@ MARKS = ["NA", "N/A", "NULL", "null", "#N/A", "None", "-", ".", "?", "<NA>", "n.
 ROWS = 40  # of which the first ones have a mark, and the last one an empty cell
 
 
-def table(marks: list[str], *, in_truth: bool, labels: bool = False) -> str:
+def text_with_marks(marks: list[str], *, in_truth: bool, labels: bool = False) -> str:
     """Return a table of 0/1 or yes/no truth, half of them each, with marks in one column."""
     lines = ["truth,model"]
     for row in range(ROWS):
@@ -35,17 +36,17 @@ def table(marks: list[str], *, in_truth: bool, labels: bool = False) -> str:
 def test_one_proposal_drops_the_rows_of_all_marks(
     marks: list[str], in_truth: bool, labels: bool
 ) -> None:
-    write("t.csv", table(marks, in_truth=in_truth, labels=labels))
+    write("t.csv", text_with_marks(marks, in_truth=in_truth, labels=labels))
     _, proposed = refused("report", "t.csv", "--missing", "drop", kept=False)
     first = proposed.split(" | ")[0]
     run = program(*shlex.split(first), "--interval", "none", "-f", "json")
     assert run.code == 0, run.err
-    (used,) = json.loads(run.out)["inputs"]
+    (used,) = json_document(run)["inputs"]
     assert (used["rows"], used["dropped"]) == (ROWS - len(marks) - 1, len(marks) + 1)
 
 
 def test_the_hint_names_all_marks_and_the_option_that_drops_their_rows() -> None:
-    write("t.csv", table(["NULL", "?", "x"], in_truth=False))
+    write("t.csv", text_with_marks(["NULL", "?", "x"], in_truth=False))
     error = program("report", "t.csv", "-q").err
     assert (
         "hint: if '?', 'NULL' mean missing, add --null-value '?' --null-value 'NULL' --missing drop"
@@ -83,4 +84,4 @@ def test_nan_among_whole_numbers_leaves_them_classes() -> None:
         in program("report", "t.csv", "-q").err
     )
     result = clfeval.report("t.csv", null_value="NaN", missing="drop", interval="none")
-    assert result.tables["models"][0]["roc_auc"].value == 0.75  # (.9, .4) against (.2, .6)
+    assert value_of(row_of(result, "models")["roc_auc"]) == 0.75  # (.9, .4) against (.2, .6)

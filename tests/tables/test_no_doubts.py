@@ -30,7 +30,7 @@ FORMATS = ("csv", "tsv", "parquet", "arrow", "ndjson")
 
 
 @cache
-def answers(name: str) -> tuple[np.ndarray, list[str], dict[str, np.ndarray]]:
+def predictions_of(name: str) -> tuple[np.ndarray, list[str], dict[str, np.ndarray]]:
     """Return truth, the names of the classes, and the probabilities by each model."""
     data: Any = getattr(datasets, f"load_{name}")()
     names = [str(one) for one in data.target_names]
@@ -43,26 +43,26 @@ def answers(name: str) -> tuple[np.ndarray, list[str], dict[str, np.ndarray]]:
 
 def votes_of(name: str) -> dict[str, np.ndarray]:
     """Return the likeliest class by each model."""
-    return {model: p.argmax(axis=1) for model, p in answers(name)[2].items()}
+    return {model: p.argmax(axis=1) for model, p in predictions_of(name)[2].items()}
 
 
 def binary_scores(name: str) -> dict[str, np.ndarray]:
     """Return the probability of the last class by each model."""
-    return {model: p[:, -1] for model, p in answers(name)[2].items()}
+    return {model: p[:, -1] for model, p in predictions_of(name)[2].items()}
 
 
 Spelled = tuple[dict[str, Any], dict[str, Any]]  # columns and options
 
 
 def _named(name: str) -> Spelled:
-    truth, names, _ = answers(name)
+    truth, names, _ = predictions_of(name)
     words = np.array(names)
     columns = {"truth": words[truth], **{m: words[v] for m, v in votes_of(name).items()}}
     return columns, {"positive": names[-1]}
 
 
 def _numbered(name: str) -> Spelled:
-    truth, names, _ = answers(name)
+    truth, names, _ = predictions_of(name)
     columns = {"y_true": truth, **votes_of(name)}
     return columns, {"positive": str(len(names) - 1)}
 
@@ -74,8 +74,8 @@ def _with_id(name: str) -> Spelled:
 
 def _bits(name: str, truth: str, cast: Callable[[Any], Any]) -> dict[str, Any]:
     """Return whether truth and each model say the last class, as they are cast."""
-    last = len(answers(name)[1]) - 1
-    votes = {truth: answers(name)[0], **votes_of(name)}
+    last = len(predictions_of(name)[1]) - 1
+    votes = {truth: predictions_of(name)[0], **votes_of(name)}
     return {key: cast(vote == last) for key, vote in votes.items()}
 
 
@@ -96,12 +96,12 @@ def _floats(name: str) -> Spelled:
 
 
 def _scores(name: str) -> Spelled:
-    truth, names, _ = answers(name)
+    truth, names, _ = predictions_of(name)
     return {"label": (truth == len(names) - 1).astype(int), **binary_scores(name)}, {}
 
 
 def _probabilities(name: str) -> Spelled:
-    truth, names, found = answers(name)
+    truth, names, found = predictions_of(name)
     columns = {
         f"{model}:{word}": p[:, i] for model, p in found.items() for i, word in enumerate(names)
     }
@@ -109,13 +109,13 @@ def _probabilities(name: str) -> Spelled:
 
 
 def _by_class(name: str) -> Spelled:
-    truth, names, found = answers(name)
+    truth, names, found = predictions_of(name)
     columns = {word: found["Gauss"][:, i].round(3) for i, word in enumerate(names)}
     return {"truth": np.array(names)[truth], **columns}, {"positive": names[-1]}
 
 
 def _tidymodels(name: str) -> Spelled:
-    truth, names, found = answers(name)
+    truth, names, found = predictions_of(name)
     words = np.array(names)
     columns = {f".pred_{word}": found["Gauss"][:, i] for i, word in enumerate(names)}
     hard = {".pred_class": words[votes_of(name)["Gauss"]]}
@@ -123,7 +123,7 @@ def _tidymodels(name: str) -> Spelled:
 
 
 def _long(name: str) -> Spelled:
-    truth, names, _ = answers(name)
+    truth, names, _ = predictions_of(name)
     words, votes = np.array(names), votes_of(name)
     rows = len(truth)
     return {
@@ -173,7 +173,7 @@ def test_ordinary_tables_raise_no_question(spelling: Any, name: str) -> None:
 
 def expected(name: str, spelling: Any) -> Mapping[str, tuple[int, int, int, int]]:
     """Count TP, FP, FN, TN of the last class."""
-    truth, names, probabilities = answers(name)
+    truth, names, probabilities = predictions_of(name)
     last = len(names) - 1
     votes = {model: vote == last for model, vote in votes_of(name).items()}
     if spelling is _scores or (spelling is _probabilities and last == 1):

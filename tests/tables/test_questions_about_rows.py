@@ -13,9 +13,10 @@ import pytest
 from sklearn.metrics import accuracy_score, brier_score_loss, roc_auc_score
 
 from tests.process.program import clfeval as program
+from tests.process.program import json_document
 from tests.tables.asking import proposals
 from tests.tables.door import write
-from tests.tables.test_reading_families import Meaning, area, has_values, measured, sample
+from tests.tables.test_reading_families import Meaning, area, has_values, measures_by_model, sample
 
 TRUTH, PROBABILITIES = sample(20)
 ROWS = len(TRUTH)
@@ -31,8 +32,7 @@ def result_of(line: str) -> dict[str, Any]:
     """Return the result of a command line of the program."""
     done = program(*shlex.split(line), "-q", "-f", "json")
     assert done.code == 0, done.err
-    result: dict[str, Any] = json.loads(done.out)
-    return result
+    return json_document(done)
 
 
 def offers(columns: dict[str, Any], *words: str) -> list[str]:
@@ -172,7 +172,7 @@ def test_weights_that_can_only_be_those_of_samples_are_not_asked_about(
 ) -> None:
     write("t.csv", pl.DataFrame({"truth": TRUTH, "p": PROBABILITIES, name: weights}).write_csv())
     expected = roc_auc_score(TRUTH, PROBABILITIES, sample_weight=weights)
-    assert measured(result_of("report t.csv"))["p"]["roc_auc"] == pytest.approx(expected)
+    assert measures_by_model(result_of("report t.csv"))["p"]["roc_auc"] == pytest.approx(expected)
 
 
 ABSTENTIONS = [
@@ -195,7 +195,9 @@ def test_abstentions_of_a_judge_are_left_out_or_errors(text: str) -> None:
     accuracy = accuracy_score(WORDS[~abstains], judged[~abstains])
     row = without["tables"]["models"][0]
     assert (row["tp"] + row["tn"]) / (~abstains).sum() == pytest.approx(accuracy)
-    assert measured(as_class)["judge"]["accuracy"] == pytest.approx(accuracy_score(WORDS, judged))
+    assert measures_by_model(as_class)["judge"]["accuracy"] == pytest.approx(
+        accuracy_score(WORDS, judged)
+    )
     assert all("--positive" not in line for line in lines)
 
 
@@ -255,7 +257,7 @@ def test_seeds_are_runs_of_rows_without_ids() -> None:
     columns = repeated("seed", ["1", "2"], truth=TRUTH)
     scores = columns["score"].reshape(2, ROWS)
     areas = [area(TRUTH, seed_scores) for seed_scores in scores]
-    values = [measured(result_of(line))["score"]["roc_auc"] for line in offers(columns)]
+    values = [measures_by_model(result_of(line))["score"]["roc_auc"] for line in offers(columns)]
     assert values == pytest.approx([np.mean(areas), *areas])
 
 
@@ -264,7 +266,7 @@ def test_the_probability_of_the_predicted_class_is_no_score(name: str) -> None:
     surest = np.maximum(PROBABILITIES, np.round(1 - PROBABILITIES, 4))
     columns = {"truth": WORDS, "label_pred": VERDICTS, name: surest}
     for line in offers(columns, "--positive", "pass"):
-        values = measured(result_of(line))
+        values = measures_by_model(result_of(line))
         assert len(values) == 1
         [of_model] = values.values()
         assert of_model["roc_auc"] == pytest.approx(area(TRUTH, PROBABILITIES))
@@ -288,7 +290,7 @@ def test_percentages_are_divided_by_100(columns: dict[str, Any], at_once: bool) 
     write("t.csv", pl.DataFrame(table).write_csv())
     [line] = ["report t.csv"] if at_once else offers(table)
     result = result_of(f"{line} --measure brier")
-    [of_model] = measured(result).values()
+    [of_model] = measures_by_model(result).values()
     assert of_model["brier"] == pytest.approx(brier_score_loss(TRUTH, PERCENT / 100))
     assert [n["code"] for n in result["warnings"] if n["code"] == "percentages"] == ["percentages"]
 
@@ -308,7 +310,7 @@ def test_the_first_sentence_says_that_all_models_rank_in_reverse() -> None:
     assert "highest" not in first
     turned = "report t.csv --model rf:reversed --model fico:reversed --threshold fico=600"
     result = result_of(f"{turned} --measure brier")
-    values = measured(result)
+    values = measures_by_model(result)
     assert values["rf"]["brier"] == pytest.approx(brier_score_loss(TRUTH, PROBABILITIES))
     assert values["fico"]["roc_auc"] == pytest.approx(1 - area(TRUTH, CREDIT))
     flagged = {row["model"]: row["tp"] for row in result["tables"]["models"]}["fico"]
@@ -365,7 +367,7 @@ def test_a_row_of_totals_below_a_truth_of_no_listed_name_is_left_out_with_its_na
     rows = pl.DataFrame({"delirium": WORDS, "fail": 1 - PROBABILITIES, "pass": PROBABILITIES})
     write("t.csv", f"{rows.write_csv()}All,64,80.1\n")
     [line] = proposals(program("report", "t.csv", "--positive", "pass", "-q").err)
-    [of_model] = measured(result_of(line)).values()
+    [of_model] = measures_by_model(result_of(line)).values()
     assert of_model["roc_auc"] == pytest.approx(area(TRUTH, PROBABILITIES))
 
 
@@ -382,7 +384,7 @@ def test_weights_of_a_sample_are_no_models_beside_any_score(name: str, score: st
     done = program("report", "t.csv", "-q", "-f", "json")
     result = json.loads(done.out) if done.code == 0 else result_of(proposals(done.err)[0])
     expected = roc_auc_score(TRUTH, columns[score], sample_weight=STRATA)
-    assert {key: of["roc_auc"] for key, of in measured(result).items()} == {
+    assert {key: of["roc_auc"] for key, of in measures_by_model(result).items()} == {
         score: pytest.approx(expected)
     }
     assert "effective_rows" in result["summary"]
@@ -393,7 +395,7 @@ def test_offers_that_name_models_keep_the_weights() -> None:
     columns = {"default": WORDS, "predicted": VERDICTS, "prediction": surest, "weight": STRATA / 7}
     for line in offers(columns, "--positive", "pass"):
         assert "--weight weight" in line
-        [of_model] = measured(result_of(line)).values()
+        [of_model] = measures_by_model(result_of(line)).values()
         assert of_model["roc_auc"] == pytest.approx(WEIGHTED_AUC)
 
 
@@ -427,7 +429,7 @@ def test_properties_of_rows_in_the_file_of_truth_are_no_models() -> None:
     for name in ("new", "old"):
         write(f"{name}.csv", pl.DataFrame({"id": ids, "prediction": LABELS}).write_csv())
     result = result_of("report labels.csv new.csv old.csv --join id --truth delirium")
-    assert {*measured(result)} == {"new", "old"}
+    assert {*measures_by_model(result)} == {"new", "old"}
 
 
 def test_unknown_metrics_next_to_measures_need_a_direction() -> None:

@@ -17,6 +17,7 @@ import pytest
 from sklearn.metrics import accuracy_score, recall_score, roc_auc_score
 
 from tests.process.program import clfeval as program
+from tests.samples import logistic
 from tests.tables.asking import proposals
 from tests.tables.door import write
 
@@ -37,7 +38,7 @@ def sample(seed: int, rows: int = 160) -> tuple[Any, Any]:
     dice = np.random.default_rng(seed)
     truth = (dice.random(rows) < 0.4).astype(int)
     logits = dice.normal(0, 1, rows) + 1.2 * (2 * truth - 1)
-    return truth, np.round(1 / (1 + np.exp(-logits)), 4)
+    return truth, logistic(logits, 4)
 
 
 def area(truth: Any, scores: Any) -> float:
@@ -151,7 +152,7 @@ FAMILIES = [
 ]
 
 
-def measured(result: dict[str, Any]) -> Values:
+def measures_by_model(result: dict[str, Any]) -> Values:
     """Return the measures of the models of a result, for all rows."""
     values: Values = {}
     for row in result["tables"]["measures"]:
@@ -162,7 +163,7 @@ def measured(result: dict[str, Any]) -> Values:
 
 def has_values(result: dict[str, Any], expected: Values) -> bool:
     """Return whether a result has just some models, with these values."""
-    values = measured(result)
+    values = measures_by_model(result)
     return values.keys() == expected.keys() and all(
         values[model].get(measure) == pytest.approx(value, abs=1e-9)
         for model, measures in expected.items()
@@ -188,5 +189,5 @@ def test_a_table_is_read_as_it_is_meant_or_offered_so(family: Callable[[], Meani
         assert again.code == 0, again.err
         results.append(json.loads(again.out))
     assert any(has_values(result, meaning.values) for result in results), list(
-        map(measured, results)
+        map(measures_by_model, results)
     )

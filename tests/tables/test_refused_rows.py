@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clfeval.api.commands import mars
-from tests.tables.door import counted, places, refusal, spots, told, write
+from tests.tables.door import mars_confusion, places, refusal, spots, told, write
 
 LONG = "id,model,prediction,truth\n"
 TWO_A = LONG + "1,A,1,1\n2,A,0,0\n"
@@ -90,7 +90,7 @@ ACCEPTED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("case", ACCEPTED)
 def test_rows_that_are_counted(case: str) -> None:
     content, options, expected = ACCEPTED[case]
-    assert counted(write("t.csv", content), **options) == expected
+    assert mars_confusion(write("t.csv", content), **options) == expected
 
 
 def test_a_slice_column_called_none_is_no_run() -> None:
@@ -102,4 +102,4 @@ def test_a_slice_column_called_none_is_no_run() -> None:
 def test_each_file_may_hold_one_model() -> None:
     write("a.csv", TWO_A)
     write("b.csv", LONG + "2,B,1,0\n1,B,1,1\n")
-    assert counted(["a.csv", "b.csv"]) == {"A": (1, 0, 0, 1), "B": (1, 1, 0, 0)}
+    assert mars_confusion(["a.csv", "b.csv"]) == {"A": (1, 0, 0, 1), "B": (1, 1, 0, 0)}

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from clfeval.api.commands import mars
-from tests.tables.door import counted, encoded, places, told, write
+from tests.results import warning_messages
+from tests.tables.door import encoded, mars_confusion, places, told, write
 from tests.texts import numbers_in
 
 Y = {"positive": "y"}
@@ -79,9 +80,9 @@ def test_dropping_says_how_many_rows_it_left_out() -> None:
     result = mars(write("t.csv", content), missing="drop", model="*")
     assert [(item.rows, item.dropped) for item in result.inputs] == [(2, 3)]
     assert result.summary["rows"] == 2
-    (note,) = (one.message for one in result.warnings if one.code == "dropped")
+    (note,) = warning_messages(result, "dropped")
     assert numbers_in(note) == [3]
-    both = counted("t.csv", missing="drop", model=["a", "b"])
+    both = mars_confusion("t.csv", missing="drop", model=["a", "b"])
     assert both == {"a": (1, 0, 1, 0), "b": (2, 0, 0, 0)}
 
 
@@ -104,14 +105,14 @@ ACCEPTED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("case", ACCEPTED)
 def test_cells_that_are_counted(case: str) -> None:
     content, options, expected = ACCEPTED[case]
-    assert counted(write("t.csv", content), **options) == expected
+    assert mars_confusion(write("t.csv", content), **options) == expected
 
 
 def test_null_values_work_on_numbers_of_a_typed_table() -> None:
     frame = pl.DataFrame({"truth": [1, 0, -9, 1], "a": [0.4, -9.0, 0.1, 0.9]})
     name = write("t.parquet", encoded(frame, "parquet"))
     options = {"null_value": ["-9", "-9.0"], "missing": "drop"}
-    assert counted(name, **options) == {"a": (1, 0, 1, 0)}
+    assert mars_confusion(name, **options) == {"a": (1, 0, 1, 0)}
 
 
 @pytest.mark.parametrize("classes", ["01", ["false", "true"], ["False", "True"], ["FALSE", "TRUE"]])

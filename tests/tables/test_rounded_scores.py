@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import clfeval
-from clfeval.document.cells import as_estimate
 from tests.process.program import clfeval as program
+from tests.results import estimate_of, row_of, value_of
 from tests.tables.door import write
 
 TRUTH = [1, 0, 1, 1, 0, 0, 1, 0, 1, 0] * 3
@@ -54,8 +54,8 @@ def test_probabilities_outside_by_rounding_are_clipped_and_named(
     )
     rows = [row for row in result.tables["measures"] if row["model"] != "q"]
     values = {row["measure"]: row["value"] for row in rows}
-    assert as_estimate(values["brier"]).value == pytest.approx(BRIER, abs=1e-9)
-    assert as_estimate(values["log_loss"]).value == pytest.approx(LOG_LOSS, abs=1e-9)
+    assert value_of(values["brier"]) == pytest.approx(BRIER, abs=1e-9)
+    assert value_of(values["log_loss"]) == pytest.approx(LOG_LOSS, abs=1e-9)
     assert [NOTE in str(warning) for warning in result.warnings].count(True) == 1
 
 
@@ -78,7 +78,7 @@ def test_only_rounding_is_clipped(scores: str, named: bool) -> None:
 
 def test_scores_with_a_threshold_are_as_they_are() -> None:
     result = clfeval.report(write("t.csv", wide()), threshold=0.5, interval="none")
-    assert result.tables["models"][0]["brier"].reason == "not_probabilities"
+    assert estimate_of(row_of(result, "models")["brier"]).reason == "not_probabilities"
 
 
 @pytest.mark.parametrize("rows", ["0,1\n1,0\n", "0,1\n1,0\n" * 7, "0,1\n" * 3 + "1,0\n" * 5])
@@ -89,4 +89,4 @@ def test_bounded_measures_are_printed_within_their_range(rows: str) -> None:
     assert "<-0.999" not in run.out
     assert "-1.000" in run.out
     result = clfeval.report("t.csv", classes=list("012"), interval="none")
-    assert result.tables["models"][0]["mcc"].value == -1
+    assert value_of(row_of(result, "models")["mcc"]) == -1

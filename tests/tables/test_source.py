@@ -16,8 +16,8 @@ from clfeval.errors import DataError, UsageError
 from tests.tables.door import (
     EXPECTED,
     FRAME,
-    counted,
     encoded,
+    mars_confusion,
     packed,
     places,
     refusal,
@@ -58,7 +58,7 @@ READ: list[tuple[str, bytes, dict[str, Any]]] = [
 def test_a_format_is_known_by_suffix_bytes_or_options(
     name: str, content: bytes, options: dict[str, Any]
 ) -> None:
-    assert counted(write(name, content), **options) == EXPECTED
+    assert mars_confusion(write(name, content), **options) == EXPECTED
 
 
 @pytest.mark.parametrize("delimiter", ["ab", '"', "\n", "\r", "é", ""])
@@ -74,7 +74,7 @@ def test_odd_names_are_names_and_no_patterns(stem: str, how: str) -> None:
     Path("~").mkdir()
     for decoy in ("a1", "aXb", "ax"):  # what a pattern would find instead or besides
         write(f"{decoy}.{how}", encoded(FRAME[:1], how))
-    assert counted(write(f"{stem}.{how}", encoded(FRAME, how))) == EXPECTED
+    assert mars_confusion(write(f"{stem}.{how}", encoded(FRAME, how))) == EXPECTED
 
 
 @pytest.mark.skipif(
@@ -82,7 +82,7 @@ def test_odd_names_are_names_and_no_patterns(stem: str, how: str) -> None:
 )
 def test_a_name_that_is_not_utf8_is_read_too() -> None:
     name = os.fsdecode(b"caf\xe9.csv")
-    assert counted(write(name, CSV)) == EXPECTED
+    assert mars_confusion(write(name, CSV)) == EXPECTED
 
 
 def halves() -> list[str]:
@@ -99,7 +99,7 @@ def test_several_files_are_one_table() -> None:
         ("part-1.csv", 2, 0),
         ("part-2.csv", 2, 0),
     ]
-    assert counted(halves()) == EXPECTED
+    assert mars_confusion(halves()) == EXPECTED
 
 
 def test_a_quoted_glob_names_its_files_in_order() -> None:
@@ -113,7 +113,7 @@ def test_a_quoted_glob_names_its_files_in_order() -> None:
 def test_a_glob_reaches_into_folders() -> None:
     Path("a/b").mkdir(parents=True)
     write("a/b/t.csv", CSV)
-    assert counted("**/t.csv") == EXPECTED
+    assert mars_confusion("**/t.csv") == EXPECTED
 
 
 def test_a_glob_without_a_match_says_so() -> None:
@@ -126,13 +126,13 @@ def test_a_glob_without_a_match_says_so() -> None:
 def test_files_may_order_their_columns_differently() -> None:
     name = write("u.csv", encoded(FRAME.with_columns(id="x" + FRAME["id"])[:, ::-1], "csv"))
     doubled = {model: tuple(2 * n for n in cells) for model, cells in EXPECTED.items()}
-    assert counted([write("t.csv", CSV), name]) == doubled
+    assert mars_confusion([write("t.csv", CSV), name]) == doubled
 
 
 def test_files_may_differ_in_format() -> None:
     first, second = FRAME[:2], FRAME[2:]
     names = [write("a.csv", encoded(first, "csv")), write("b.parquet", encoded(second, "parquet"))]
-    assert counted(names) == EXPECTED
+    assert mars_confusion(names) == EXPECTED
 
 
 @pytest.mark.parametrize("again", ["t.csv", "./t.csv", "link.csv", "t*.csv"])
@@ -155,7 +155,7 @@ def test_reading_leaves_no_copies_behind(folder: Path, monkeypatch: pytest.Monke
     spare = folder / "spare"
     spare.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(spare))
-    assert counted(write("t.csv.gz", packed(CSV, "gzip"))) == EXPECTED
+    assert mars_confusion(write("t.csv.gz", packed(CSV, "gzip"))) == EXPECTED
     refusal(write("bad.csv.gz", packed(b"id,truth,a\n1,1,x,y\n", "gzip")))
     refusal(write("cut.csv.gz", packed(CSV, "gzip")[:-9]))
     assert list(spare.iterdir()) == []

@@ -17,6 +17,7 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from tests.process.program import clfeval as program
+from tests.samples import logistic
 from tests.tables.asking import refused
 from tests.tables.door import write
 from tests.thoroughness import full
@@ -41,7 +42,7 @@ class Trap:
 def scored(dice: Dice, truth: Any) -> Any:
     """Return scores that know something of truth, two decimals each."""
     noise = dice.normal(0, 1, len(truth))
-    return np.round(1 / (1 + np.exp(-(noise + 1.5 * truth - 0.7))), 4)
+    return logistic(noise + 1.5 * truth - 0.7, 4)
 
 
 def binary(dice: Dice) -> tuple[Any, Any]:

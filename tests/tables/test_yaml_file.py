@@ -8,6 +8,7 @@ import pytest
 
 from clfeval.errors import UsageError
 from clfeval.tables.yaml import read_yaml
+from tests.results import problem_codes
 from tests.texts import check_text
 
 
@@ -23,7 +24,7 @@ def refused(text: str | bytes, *, kept: bool = True) -> list[str]:
     """Write a file, see it refused as configuration, and return the places, line:column."""
     Path("w.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
     error = refusal("w.yaml")
-    assert {problem.code for problem in error.problems} == {"configuration"}
+    assert {*problem_codes(error)} == {"configuration"}
     if kept:
         check_text(str(error))
     return [(one.file or "").partition("w.yaml")[2].lstrip(":") for one in error.problems]
@@ -181,7 +182,7 @@ def test_nesting_up_to_the_limit_is_read() -> None:
 def test_a_missing_file_a_folder_and_one_that_cannot_be_opened(name: str, code: str) -> None:
     Path("weights.yaml").write_text("f1: 1", encoding="utf-8")
     error = refusal(name)
-    assert [one.code for one in error.problems] == [code]
+    assert problem_codes(error) == [code]
     check_text(str(error))
 
 

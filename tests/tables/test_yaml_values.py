@@ -39,14 +39,14 @@ SCALARS: dict[str, object] = {
 }
 
 
-def read(text: str, name: str = "w.yaml") -> object:
+def yaml_value(text: str, name: str = "w.yaml") -> object:
     Path(name).write_text(text, encoding="utf-8")
     return read_yaml(name).value
 
 
 @pytest.mark.parametrize(("text", "value"), SCALARS.items())
 def test_a_scalar_is_what_yaml_1_2_says(text: str, value: object) -> None:
-    found = read(f"- {text}\n- '{text}'\n- {{a: {text}}}")
+    found = yaml_value(f"- {text}\n- '{text}'\n- {{a: {text}}}")
     assert found == [value, text, {"a": value}]
     assert isinstance(found, list)
     assert type(found[0]) is type(value)  # True == 1 == 1.0
@@ -66,17 +66,17 @@ def test_an_integer_longer_than_any_float_is_no_error_here() -> None:
 
 def test_keys_are_text_as_written() -> None:
     keys = ["no", "01", "1", "1e-3", "0x1F", "true", "~", "2020-01-01", "12:30", "=", ".inf"]
-    found = read("\n".join(f"{key}: {i}" for i, key in enumerate(keys)))
+    found = yaml_value("\n".join(f"{key}: {i}" for i, key in enumerate(keys)))
     assert found == {key: i for i, key in enumerate(keys)}
 
 
 def test_quotes_and_blocks_are_text() -> None:
-    found = read("a: '1'\nb: \"true\"\nc: |\n  1\nd: >-\n  null\n'<<': ''\n")
+    found = yaml_value("a: '1'\nb: \"true\"\nc: |\n  1\nd: >-\n  null\n'<<': ''\n")
     assert found == {"a": "1", "b": "true", "c": "1\n", "d": "null", "<<": ""}
 
 
 def test_an_empty_value_is_null() -> None:
-    assert read("a:\nb: [~, ]\nc: {d: , e}\n") == {
+    assert yaml_value("a:\nb: [~, ]\nc: {d: , e}\n") == {
         "a": None,
         "b": [None],
         "c": {"d": None, "e": None},
@@ -86,7 +86,7 @@ def test_an_empty_value_is_null() -> None:
 def test_an_alias_repeats_a_value() -> None:
     text = "a: &one {low: 0, high: &top 1}\nb: *one\nc: [*top, *top]\n"
     one = {"low": 0, "high": 1}
-    assert read(text) == {"a": one, "b": one, "c": [1, 1]}
+    assert yaml_value(text) == {"a": one, "b": one, "c": [1, 1]}
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], max_codepoint=0xFFFD), max_size=20)
@@ -104,4 +104,4 @@ trees = st.recursive(
 @given(trees, st.sampled_from([None, 2]))
 def test_json_is_yaml(folder: Path, tree: object, indent: int | None) -> None:
     text = json.dumps(tree, indent=indent)
-    assert read(text) == json.loads(text)
+    assert yaml_value(text) == json.loads(text)

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 import clfeval
+from tests.samples import logistic
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 CANCER = FIXTURES / "breast-cancer"
@@ -49,9 +50,7 @@ def many_models(models: int, rows: int = 120) -> pl.DataFrame:
         {
             "truth": truth.astype(int),
             **{
-                f"m{i}": np.round(
-                    1 / (1 + np.exp(-(truth - 0.5) * 4 / (1 + i / 4) - rng.normal(0, 1, rows))), 4
-                )
+                f"m{i}": logistic((truth - 0.5) * 4 / (1 + i / 4) + rng.normal(0, 1, rows), 4)
                 for i in range(models)
             },
         }

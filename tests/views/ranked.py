@@ -47,7 +47,7 @@ MANY = {
 OFF = (-0.02, -0.01, 0.0, 0.01, 0.02)  # the splits' values, from their mean
 
 
-def table(models: Values, metrics: Sequence[str], *, splits: bool = False) -> pl.DataFrame:
+def metric_frame(models: Values, metrics: Sequence[str], *, splits: bool = False) -> pl.DataFrame:
     """Return the values as a table, with those of five splits as scikit-learn names them."""
     found = {
         name: np.array(values)
@@ -83,8 +83,8 @@ def ranked(
             for name, (low, high) in goals.items()
         }
     if compare:
-        options["compare"] = table(compare, metrics)
-    result = clfeval.mlcps(table(models, metrics, splits=splits), **options)
+        options["compare"] = metric_frame(compare, metrics)
+    result = clfeval.mlcps(metric_frame(models, metrics, splits=splits), **options)
     if spread is None:
         return result
     rows = [

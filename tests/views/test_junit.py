@@ -32,7 +32,7 @@ def result_of(*gates: Gate, notes: tuple[ResultNote, ...] = ()) -> clfeval.Resul
     return replace(result, gates=gates, warnings=notes)
 
 
-def read(result: clfeval.Result, tmp_path: Path) -> JUnitXml:
+def junit_document(result: clfeval.Result, tmp_path: Path) -> JUnitXml:
     file = tmp_path / "gates.xml"
     file.write_text(as_junit(result), encoding="utf-8")
     return JUnitXml.fromfile(str(file))
@@ -47,7 +47,7 @@ def cases(document: JUnitXml) -> list[TestCase]:
 
 
 def test_a_reader_finds_a_case_for_each_gate_in_order(tmp_path: Path) -> None:
-    document = read(result_of(*GATES), tmp_path)
+    document = junit_document(result_of(*GATES), tmp_path)
     assert (document.tests, document.failures, document.errors, document.skipped) == (4, 2, 1, 0)
     (suite,) = suites(document)
     assert suite.name == "clfeval mars"
@@ -74,7 +74,7 @@ def test_the_suite_tells_where_the_numbers_come_from_and_its_notes(tmp_path: Pat
     result = result_of(
         *GATES, notes=(ResultNote("small-class", "few rows"), ResultNote("x", "<b> & c"))
     )
-    (suite,) = suites(read(result, tmp_path))
+    (suite,) = suites(junit_document(result, tmp_path))
     found = [(one.name, one.value) for one in suite.properties()]
     (file,) = result.inputs
     assert found == [
@@ -93,7 +93,7 @@ def test_the_suite_tells_where_the_numbers_come_from_and_its_notes(tmp_path: Pat
 def test_a_skipped_gate_is_skipped_and_one_that_warns_only_says_so(tmp_path: Path) -> None:
     gone = Gate("baseline", "old.json", None, 0, None, True, "baseline_missing")
     warns = replace(GATES[1], severity="warn")
-    document = read(result_of(gone, warns, GATES[3]), tmp_path)
+    document = junit_document(result_of(gone, warns, GATES[3]), tmp_path)
     assert (document.tests, document.failures, document.errors, document.skipped) == (3, 1, 0, 1)
     skipped, warned, _ = cases(document)
     assert isinstance(skipped.result[0], Skipped)
@@ -104,7 +104,7 @@ def test_a_skipped_gate_is_skipped_and_one_that_warns_only_says_so(tmp_path: Pat
 def test_each_run_has_its_suite(tmp_path: Path) -> None:
     gates = [replace(gate, run=f"run of {gate.model}") for gate in GATES]
     result = result_of(*gates, notes=(ResultNote("x", "said once"),))
-    document = read(result, tmp_path)
+    document = junit_document(result, tmp_path)
     assert [(one.name, one.tests) for one in suites(document)] == [
         ("clfeval run of rf", 1),
         ("clfeval run of svm", 2),
@@ -134,7 +134,7 @@ def test_a_slice_is_told_apart_and_has_no_change_of_the_whole_table(tmp_path: Pa
     result = clfeval.mars(pl.DataFrame({"truth": [1, 0, 1], "rf": [1, 0, 1], "svm": [1, 0, 0]}))
     whole = Gate("max-drop", "recall", "rf", 0.1, 0.0, True)
     judged = replace(result.check(baseline=result), gates=(whole, replace(whole, slice="site=a")))
-    first, second = cases(read(judged, tmp_path))
+    first, second = cases(junit_document(judged, tmp_path))
     assert "0.000" in str(first.system_out)
     assert second.system_out is None
 

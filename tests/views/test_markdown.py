@@ -136,7 +136,7 @@ class Page(HTMLParser):
         self.comments.append(data)
 
 
-def seen(name: str) -> str:
+def visible_name(name: str) -> str:
     """Return what a reader sees of a name, white space aside."""
     return " ".join(escape_control_characters(name).replace(GAP, "").split())
 
@@ -156,7 +156,7 @@ def test_a_model_is_called_what_it_is_called(name: str) -> None:
     page = page_of(result, names=["all"])
     assert {*page.tags} <= ALLOWED
     main = next(table for table in page.tables if table[0][0] == "model")
-    assert seen(name) in {" ".join(row[0].replace(GAP, "").split()) for row in main}
+    assert visible_name(name) in {" ".join(row[0].replace(GAP, "").split()) for row in main}
     for table in page.tables:
         assert len({len(row) for row in table}) == 1
     assert page.open == []
@@ -175,7 +175,7 @@ def test_any_text_is_one_paragraph_of_itself(text: str) -> None:
     text = text.strip()
     page = Page(escape_markdown(text))
     assert page.tags in ([], ["p"])
-    assert " ".join(page.text.replace(GAP, "").split()) == seen(text)
+    assert " ".join(page.text.replace(GAP, "").split()) == visible_name(text)
     assert not MADE.search(page.text)
 
 
@@ -185,7 +185,7 @@ def test_any_text_is_one_cell(texts: list[str]) -> None:
     page = Page(f"{row}|{'---|' * len(texts)}\n{row}")
     assert len(page.tables) == 1
     for cells in page.tables[0]:
-        assert [" ".join(c.replace(GAP, "").split()) for c in cells] == [*map(seen, texts)]
+        assert [" ".join(c.replace(GAP, "").split()) for c in cells] == [*map(visible_name, texts)]
 
 
 def test_a_sentence_that_begins_like_a_list_is_a_sentence() -> None:

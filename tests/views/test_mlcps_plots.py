@@ -19,7 +19,7 @@ PROFILE, RADARS, SCATTER = "profile", "radars", "scatter"
 WIDE = {f"m{i}": [0.5 + 0.01 * i] * 13 for i in range(3)}
 
 
-def drawn(result: Result, name: str, width: int = 80) -> list[str]:
+def plot_lines(result: Result, name: str, width: int = 80) -> list[str]:
     """Return the lines of one plot."""
     return draw_plots(result, (name,), width=width, color=False).splitlines()
 
@@ -48,7 +48,7 @@ def test_every_line_fits(name: str, width: int) -> None:
 
 
 def test_the_profile_has_a_bar_and_a_number_for_every_metric_and_model() -> None:
-    lines = drawn(RESULTS["two"], PROFILE)[2:]
+    lines = plot_lines(RESULTS["two"], PROFILE)[2:]
     assert [line.split() for line in lines] == [
         ["svm", "rf"],
         ["0", "1", "0", "1"],
@@ -61,10 +61,12 @@ def test_the_profile_has_a_bar_and_a_number_for_every_metric_and_model() -> None
 
 
 def test_the_profile_shows_the_best_and_counts_the_rest() -> None:
-    lines = drawn(RESULTS["thirty"], PROFILE)
+    lines = plot_lines(RESULTS["thirty"], PROFILE)
     assert sum("1 - brier" in line for line in lines) == 4  # 8 models by twos
     assert {22} <= {*numbers_in(lines[-1])}
-    many = drawn(ranked({"a": [0.5] * 50, "b": [0.6] * 50}, [f"m{i}" for i in range(50)]), PROFILE)
+    many = plot_lines(
+        ranked({"a": [0.5] * 50, "b": [0.6] * 50}, [f"m{i}" for i in range(50)]), PROFILE
+    )
     check_text([lines[-1], many[-1]])
     assert {10} <= {*numbers_in(many[-1])}
     assert any(line.startswith("m39 ") for line in many)
@@ -79,7 +81,7 @@ def test_what_is_drawn_depends_on_the_metrics() -> None:
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_radars_stand_side_by_side_with_a_number_at_every_ray(width: int) -> None:
-    lines = drawn(RESULTS["thirty"], RADARS, width)
+    lines = plot_lines(RESULTS["thirty"], RADARS, width)
     assert len(lines) <= 35
     heads = re.findall(r"[ABC] model \d+ \d\.\d{3}", lines[2])
     assert len(heads) == 3
@@ -88,7 +90,7 @@ def test_radars_stand_side_by_side_with_a_number_at_every_ray(width: int) -> Non
     assert all(len(re.findall(rf"(?<!\S){ray}(?!\S)", inside)) == 3 for ray in range(1, 8))
     named = "".join(lines[key:]).replace(" ", "")
     assert all(f"{i}{name}" in named for i, name in enumerate(map(bare, SEVEN[:6]), start=1))
-    assert len(drawn(RESULTS["one model"], RADARS, 30)) <= 35
+    assert len(plot_lines(RESULTS["one model"], RADARS, 30)) <= 35
 
 
 def bare(name: str) -> str:
@@ -129,13 +131,13 @@ def test_rays_are_as_long_as_their_weights() -> None:
     inked = [c for (c, r), ink in canvas.cells.items() if ink.char in QUARTERS and r == row]
     assert max(inked) - column in (7, 8)
     assert column - min(inked) in (7, 8)
-    check_text(drawn(RESULTS["weighted"], RADARS))
+    check_text(plot_lines(RESULTS["weighted"], RADARS))
     assert canvas.columns == 2 * (16 + MARGIN) + 1
 
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_letters_stand_where_mlcps_and_sd_are(width: int) -> None:
-    lines = drawn(RESULTS["five"], SCATTER, width)
+    lines = plot_lines(RESULTS["five"], SCATTER, width)
     inside = [re.split("[│┤]", line)[1] for line in lines if line.endswith("│")]
     wide, high = len(inside[0]), len(inside)
     points = {}
@@ -156,14 +158,14 @@ def test_letters_stand_where_mlcps_and_sd_are(width: int) -> None:
 
 
 def test_points_in_one_place_are_told() -> None:
-    lines = drawn(RESULTS["tie"], SCATTER)
+    lines = plot_lines(RESULTS["tie"], SCATTER)
     check_text(lines[-1])
     inside = "".join(line for line in lines if line.endswith("│"))
     assert ("A" in inside, "B" in inside) == (True, False)
 
 
 def test_beyond_26_models_there_are_dots() -> None:
-    lines = drawn(RESULTS["thirty"], SCATTER)
+    lines = plot_lines(RESULTS["thirty"], SCATTER)
     inside = "".join(line.split("│", 1)[-1] for line in lines if line.endswith("│"))
     assert 1 <= inside.count(".") <= 4
     assert [numbers_in(line) for line in lines if line.startswith(". ")] == [[4]]

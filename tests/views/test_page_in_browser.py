@@ -14,6 +14,7 @@ import pytest
 import clfeval
 from clfeval.views.page import as_page
 from tests.attack.test_hostile_names import CASES, saved_files
+from tests.results import row_of, value_of
 from tests.thoroughness import thinned
 from tests.views.pages import HOSTILE, RESULTS, hostile_table, many_models
 
@@ -151,13 +152,14 @@ def test_the_sliders_agree_with_the_json(visit: Any) -> None:
 def test_the_dots_are_on_the_curves(visit: Any) -> None:
     result = RESULTS["report"]()
     page = visit(as_page(result))
-    row = next(r for r in result.tables["models"] if r["model"] == "logreg")
+    row = row_of(result, "models", model="logreg")
     at = page.evaluate("""() => {
       const group = document.querySelector('g.moving[data-x=fpr]');
       const [a, b, c, d] = group.dataset.pixels.split(' ').map(Number), one = group.firstChild;
       return [(one.cx.baseVal.value - a) / (b - a), (one.cy.baseVal.value - c) / (d - c)];
     }""")
-    assert at == pytest.approx([1 - row["specificity"].value, row["sensitivity"].value], abs=0.01)
+    rates = [1 - value_of(row["specificity"]), value_of(row["sensitivity"])]
+    assert at == pytest.approx(rates, abs=0.01)
     seen = page.locator("g.moving[data-model=logreg] line").get_attribute("visibility")
     assert seen == "visible"
     page.select_option("select[name=model]", label="svm")

@@ -46,7 +46,7 @@ def main(result: Result) -> TextTable:
     return layout_table(one, result, wide=False)
 
 
-def cells(part: TextTable, heading: str) -> list[str]:
+def column_cells(part: TextTable, heading: str) -> list[str]:
     """Return the cells of a column."""
     (column,) = (column for column in part.columns if column.heading.split("\n")[0] == heading)
     return list(column.cells)
@@ -54,7 +54,7 @@ def cells(part: TextTable, heading: str) -> list[str]:
 
 def test_the_main_table_has_the_largest_delta_first_and_marks_who_may_be_as_good() -> None:
     part = main(cancer())
-    assert cells(part, "model") == ["svm", "logreg", "forest", "knn", "tree", "naive_bayes"]
+    assert column_cells(part, "model") == ["svm", "logreg", "forest", "knn", "tree", "naive_bayes"]
     assert part.signs == ("*", "≈", "≈", "≈", "≈", "")
     assert [column.heading.startswith("95") for column in part.columns].count(True) == 1
 
@@ -86,7 +86,7 @@ def test_a_reading_in_few_words_says_what_the_interval_covers(
     }
     parameters, summary = {"mode": "classifiers", "level": 0.95}, {"odds": "1:1"}
     result = Result("phidelta", "", (), parameters, summary, {"models": [row]})
-    assert cells(main(result), "reading") == [reading]
+    assert column_cells(main(result), "reading") == [reading]
 
 
 def test_without_intervals_there_is_no_reading_in_the_main_table() -> None:
@@ -123,8 +123,8 @@ def test_populations_are_sorted_by_what_decides_and_differences_by_measure() -> 
         if view.table == "comparisons"
     )
     for part, measure in ((leading, "delta"), (others, "phi")):
-        assert cells(part, "model") == ["logreg", "naive_bayes", "knn", "tree", "forest"]
-        assert {*cells(part, "measure")} == {measure}
+        assert column_cells(part, "model") == ["logreg", "naive_bayes", "knn", "tree", "forest"]
+        assert {*column_cells(part, "measure")} == {measure}
     rows: list[Any] = [
         {"prevalence": p, "precision": Estimate(v)}
         for p, v in ((0.1, 0.2), (0.1, None), (0.1, 0.4), (0.5, 0.1), (0.5, 0.9))
@@ -136,7 +136,7 @@ def test_populations_are_sorted_by_what_decides_and_differences_by_measure() -> 
 def test_runs_have_their_means_as_the_main_table_and_few_pairs_above_it() -> None:
     result = clfeval.phidelta(RUNS, run="run")
     part = main(result)
-    assert cells(part, "model") == ["E11", "C21"]
+    assert column_cells(part, "model") == ["E11", "C21"]
     assert part.signs == ("*", "")
     frame = pl.DataFrame(
         [(f"m{i}", run, 9 - i, 1, 1 + i, 9) for i in range(6) for run in "ab"],
@@ -154,10 +154,10 @@ def test_features_are_ranked_and_the_strongest_is_marked() -> None:
     frame = pl.DataFrame({"truth": [1, 1, 0, 0], "weak": [1, 0, 0, 0], "strong": [1, 1, 0, 0]})
     result = clfeval.phidelta(frame, features=True, positive=1)
     part = main(result)
-    assert (cells(part, "feature"), part.signs) == (["strong", "weak"], ("*", ""))
+    assert (column_cells(part, "feature"), part.signs) == (["strong", "weak"], ("*", ""))
     assert [one.name or one.table for one in sort_tables(result).folded] == ["implications"]
     selected = clfeval.phidelta(frame, features=True, positive=1, select=1)
-    assert cells(main(selected), "feature") == ["strong"]
+    assert column_cells(main(selected), "feature") == ["strong"]
     assert [one.name or one.table for one in sort_tables(selected).folded] == [
         "implications",
         "features",

@@ -36,6 +36,7 @@ from clfeval.views.svg.elements import (
     thin,
 )
 from clfeval.views.svg.picture import picture_of, pictures_by_name
+from tests.results import estimate_of, rows_by, rows_of
 from tests.views.pages import FIXTURES, RESULTS, hostile_table, many_models
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -109,11 +110,10 @@ def test_pictures_are_svg_with_title_and_finding(result: Document) -> None:
 def test_the_intervals_of_models_are_those_of_the_table() -> None:
     found = RESULTS["report"]()
     (chart,) = pictures_of(found)["forest"]
-    rows = {str(row["model"]): row for row in found.tables["models"]}
+    rows = rows_by(found, "models", "model")
     assert chart.series[0].name == "logreg"
     for one in chart.series:
-        cell = rows[one.name]["roc_auc"]
-        assert isinstance(cell, Estimate)
+        cell = estimate_of(rows[one.name]["roc_auc"])
         assert one.values == (cell.value,)
         assert one.spans == ((cell.low, cell.high),)
         assert one.words.startswith(format_number(cell.value or 0.0))
@@ -318,11 +318,7 @@ def test_a_history_has_a_trend_for_each_measure() -> None:
     found = history_trend(str(FIXTURES / "history" / "weeks.jsonl"), None, accept=False, label=None)
     charts = pictures_of(found)["trend"]
     assert charts[0].y.label == "ROC AUC"
-    values = [
-        row
-        for row in found.tables["history"]
-        if (row["model"], row["measure"]) == ("rf", "roc_auc")
-    ]
+    values = rows_of(found, "history", model="rf", measure="roc_auc")
     (line,) = [one for one in charts[0].series if one.name == "rf"]
     assert [y for _, y in line.parts[0]] == [row["value"].value for row in values]
     assert {mark.letter for mark in charts[0].marks} == {"R", "M"}

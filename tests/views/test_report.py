@@ -13,18 +13,20 @@ from clfeval.api.result import Result
 from clfeval.pages.command_pages import page_of
 from clfeval.views.table_layout import layout_table, sort_tables
 from clfeval.views.terminal import as_text
+from tests.results import rows_by, value_of
+from tests.samples import logistic
 from tests.texts import check_text, numbers_in
 
 
-def frame(*models: str, rows: int = 120) -> pl.DataFrame:
+def noisy_models(*models: str, rows: int = 120) -> pl.DataFrame:
     rng = np.random.default_rng(3)
     truth = rng.random(rows) < 0.4
     noise = {name: rng.standard_normal(rows) * (1 + i / 2) for i, name in enumerate(models)}
-    said = {name: np.round(1 / (1 + np.exp(1 - 2 * truth - x)), 3) for name, x in noise.items()}
-    return pl.DataFrame({"truth": truth.astype(int), "site": list("ABC") * (rows // 3), **said})
+    scores = {name: logistic(2 * truth - 1 + x, 3) for name, x in noise.items()}
+    return pl.DataFrame({"truth": truth.astype(int), "site": list("ABC") * (rows // 3), **scores})
 
 
-def table(result: Result, name: str) -> list[str]:
+def table_lines(result: Result, name: str) -> list[str]:
     """Return the lines of a table on a screen of 80 columns, from its title to the next blank."""
     shown = next(one for one in sort_tables(result).opened if (one.name or one.table) == name)
     title = layout_table(shown, result).title
@@ -34,25 +36,25 @@ def table(result: Result, name: str) -> list[str]:
 
 
 def test_each_model_at_its_own_threshold_says_which() -> None:
-    alone = clfeval.report(frame("a", "b"), ignore="site", threshold=0.3)
-    assert {0.3} <= {*numbers_in(table(alone, "errors")[0])}
-    own = clfeval.report(frame("a", "b"), ignore="site", threshold={"b": 0.25})
-    title, heads, _, first, second, *_ = table(own, "errors")
-    check_text([*table(alone, "errors")[:1], title, heads])
+    alone = clfeval.report(noisy_models("a", "b"), ignore="site", threshold=0.3)
+    assert {0.3} <= {*numbers_in(table_lines(alone, "errors")[0])}
+    own = clfeval.report(noisy_models("a", "b"), ignore="site", threshold={"b": 0.25})
+    title, heads, _, first, second, *_ = table_lines(own, "errors")
+    check_text([*table_lines(alone, "errors")[:1], title, heads])
     assert (first.split()[:2], second.split()[:2]) == (["a", "0.5"], ["b", "0.25"])
     # net benefits at several thresholds are no contest
-    check_text(table(own, "probabilities"))
+    check_text(table_lines(own, "probabilities"))
 
 
 def test_slices_name_no_best_model_that_nobody_tested() -> None:
-    result = clfeval.report(frame("a", "b"), by="site")
-    title, heads, _, *rows = table(result, "slices")
+    result = clfeval.report(noisy_models("a", "b"), by="site")
+    title, heads, _, *rows = table_lines(result, "slices")
     check_text([title, heads])
     found = {row.split()[0]: row.split()[3] for row in rows[:3]}
     assert found == {
-        str(r["slice"]): f"{r['roc_auc'].value:.3f}"  # type: ignore[union-attr]
-        for r in result.tables["models"]
-        if r["slice"] is not None and r["model"] == "a"
+        label: f"{value_of(row['roc_auc']):.3f}"
+        for label, row in rows_by(result, "models", "slice", model="a").items()
+        if label is not None
     }
 
 
@@ -62,16 +64,20 @@ def test_the_best_is_marked_where_it_was_tested() -> None:
     )
     untested = (
         as_text(clfeval.report(counts), width=80).splitlines(),
-        table(clfeval.report(frame("a", "b"), ignore="site", interval="none"), "probabilities"),
-        table(clfeval.report(frame("a"), ignore="site"), "probabilities"),  # one of one
+        table_lines(
+            clfeval.report(noisy_models("a", "b"), ignore="site", interval="none"), "probabilities"
+        ),
+        table_lines(
+            clfeval.report(noisy_models("a"), ignore="site"), "probabilities"
+        ),  # one of one
     )
     assert not any("*" in line for lines in untested for line in lines)
-    tested = clfeval.report(frame("a", "b"), ignore="site")
-    assert "a      *" in "\n".join(table(tested, "probabilities"))
+    tested = clfeval.report(noisy_models("a", "b"), ignore="site")
+    assert "a      *" in "\n".join(table_lines(tested, "probabilities"))
 
 
 def test_curves_are_held_against_chance_and_begin_with_the_best_model() -> None:
-    result = clfeval.report(frame("a", "b", "c"), ignore="site")
+    result = clfeval.report(noisy_models("a", "b", "c"), ignore="site")
     charts = {chart.name: chart for chart in page_of("report").charts(result)}
     share = result.summary["positives"] / result.summary["rows"]
     against = {
@@ -81,7 +87,7 @@ def test_curves_are_held_against_chance_and_begin_with_the_best_model() -> None:
         "lift": {"chance": (1, 1)},
         "calibration": {"calibrated": (0, 1)},
     }
-    best = max(result.tables["models"], key=lambda row: row["roc_auc"].value)["model"]  # type: ignore[union-attr]
+    best = max(result.tables["models"], key=lambda row: value_of(row["roc_auc"]))["model"]
     for name, lines in against.items():
         first, *_ = charts[name].series
         assert first.name == best
@@ -102,7 +108,7 @@ def test_treat_all_is_drawn_as_far_as_it_is_not_deeply_negative(
     At p 0.3 it is 0.293 at 0.01 and above -0.05 x 0.293 for t / (1 - t) <= 0.4495, t <= 0.31. At p
     0.01 it is 0 at 0.01 and negative at 0.02, at p 0.0001 negative from 0.01 on.
     """
-    result = clfeval.report(frame("a", "b"), ignore="site", prevalence=prevalence)
+    result = clfeval.report(noisy_models("a", "b"), ignore="site", prevalence=prevalence)
     (chart,) = (chart for chart in page_of("report").charts(result) if chart.name == "benefit")
     drawn = {series.name: series.parts[0] for series in chart.series}
     assert len(drawn.get("treat all", ())) == points
@@ -123,7 +129,7 @@ def test_the_screen_has_the_intercept_at_slope_1_and_says_so() -> None:
     result = clfeval.report(
         pl.DataFrame({"truth": [y for y, _ in rows], "a": [p for _, p in rows]})
     )
-    lines = table(result, "probabilities")
+    lines = table_lines(result, "probabilities")
     check_text(lines)
     row = next(line.split() for line in lines if line.startswith("a "))
     assert "0.693" in row

@@ -21,6 +21,7 @@ from clfeval.views.page import as_page
 from clfeval.views.plots import draw_plots
 from clfeval.views.table_layout import layout_table, result_headline, sort_tables
 from clfeval.views.terminal import as_text
+from tests.results import estimate_of
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import thinned
 from tests.views.page import (
@@ -63,7 +64,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def made(name: str) -> Result:
+def result_of_case(name: str) -> Result:
     return tuned(**CASES[name])
 
 
@@ -77,7 +78,7 @@ def rounded(text: str, value: float) -> bool:
 
 @pytest.mark.parametrize("name", ["full", "extreme", "empty cells", "counts", "labels"])
 def test_every_measure_of_every_population_is_shown_rightly_rounded(name: str) -> None:
-    result, seen = made(name), 0
+    result, seen = result_of_case(name), 0
     kept = ("moving", "unmoved", "odds", "cost")
     parts = {
         head: (name, part, i)
@@ -96,8 +97,7 @@ def test_every_measure_of_every_population_is_shown_rightly_rounded(name: str) -
             rows = [row for row in rows if row["population"] == rows[0]["population"]]
         assert len(part.rows) == len(rows)
         for line, row in zip(part.rows, rows, strict=True):
-            cell = row[measure]
-            assert isinstance(cell, Estimate)
+            cell = estimate_of(row[measure])
             if cell.value is None:
                 assert line[i] == {"infinite": "∞", "minus_infinite": "-∞"}.get(cell.reason, "–")
             else:
@@ -111,8 +111,8 @@ def test_every_measure_of_every_population_is_shown_rightly_rounded(name: str) -
 
 
 def test_expected_rows_are_rounded_and_counted_ones_whole() -> None:
-    part = section_of(made("full"), "cells")
-    rows = made("full").tables["models"]
+    part = section_of(result_of_case("full"), "cells")
+    rows = result_of_case("full").tables["models"]
     for line, row in zip(part.rows, rows, strict=True):
         for i, name in enumerate(("tp", "fp", "fn", "tn"), start=-4):
             value = float(str(row[name]))
@@ -139,7 +139,7 @@ def test_a_slice_without_a_class_has_no_odds_and_nothing_tuned() -> None:
         }
         for row in tuned(ONE).tables["models"]
     ]
-    result = replace(made("one model"), tables={"models": rows})
+    result = replace(result_of_case("one model"), tables={"models": rows})
     parts = [section_of(result, name) for name in ("cells", "moving")]
     assert parts[0].rows[0][2:] == ("–", "–", "0", "20", "0", "380")
     assert parts[0].rows[1][-4:] == ("–",) * 4
@@ -150,7 +150,7 @@ def test_a_slice_without_a_class_has_no_odds_and_nothing_tuned() -> None:
 @pytest.mark.parametrize("name", thinned([*CASES][:-2], [*CASES][::2]))
 def test_the_words_of_every_table_and_of_the_headline(name: str) -> None:
     """All that is about populations has their odds and prevalence."""
-    result = made(name)
+    result = result_of_case(name)
     check_text([*result_headline(result), *(layout(part) for _, part in named_sections(result))])
     for part in sections(result):
         if PLACE in part.headings:
@@ -161,7 +161,7 @@ def test_the_words_of_every_table_and_of_the_headline(name: str) -> None:
 @pytest.mark.parametrize("width", thinned([80, 140], [80]))
 @pytest.mark.parametrize("name", thinned(CASES, [*CASES][::3]))
 def test_every_line_fits_the_screen_and_no_number_is_lost(name: str, width: int) -> None:
-    result = made(name)
+    result = result_of_case(name)
     drawn = draw_plots(result, width=width, color=False)
     text = as_text(result, width=width, plots=drawn, names=("all",))
     assert max(map(cell_len, text.splitlines())) <= width
@@ -175,13 +175,13 @@ def test_every_line_fits_the_screen_and_no_number_is_lost(name: str, width: int)
 
 @pytest.mark.parametrize("name", thinned(CASES, ["full", "counts", "awkward", "empty cells"]))
 def test_colour_tells_nothing(name: str) -> None:
-    same_without_colour(made(name))
+    same_without_colour(result_of_case(name))
 
 
 def test_names_are_shown_as_they_are() -> None:
-    text = as_text(made("awkward"))
+    text = as_text(result_of_case("awkward"))
     assert all(name in text for name in AWKWARD)
-    page = "".join(markdown_lines(made("awkward")))
+    page = "".join(markdown_lines(result_of_case("awkward")))
     rows = [line.replace("\\|", "") for line in page.splitlines() if line.startswith("| ")]
     tables = Counter(line.count("|") for line in rows)
     assert all(count > 1 for count in tables.values())
@@ -190,11 +190,11 @@ def test_names_are_shown_as_they_are() -> None:
 
 @pytest.mark.parametrize("name", thinned(CASES, [*CASES][::2]))
 def test_html_and_markdown_have_the_same_tables(name: str) -> None:
-    texts = texts_of(as_page(made(name)))
-    page = "".join(markdown_lines(made(name)))
-    every = sort_tables(made(name), ("all",)).opened
+    texts = texts_of(as_page(result_of_case(name)))
+    page = "".join(markdown_lines(result_of_case(name)))
+    every = sort_tables(result_of_case(name), ("all",)).opened
     for one in every:
-        part = layout_table(one, made(name), wide=one.rank == "detail")
+        part = layout_table(one, result_of_case(name), wide=one.rank == "detail")
         assert part.title in texts
         assert {cell for line in part.rows for cell in line if cell} <= texts
     assert page.count("\n|:--") == len(every) or CUT in page
@@ -202,7 +202,7 @@ def test_html_and_markdown_have_the_same_tables(name: str) -> None:
 
 def test_long_tables_are_cut_with_the_way_to_the_rest() -> None:
     listed = TableView("models", "", "").most or 0
-    part = section_of(made("forty"), "cells")
+    part = section_of(result_of_case("forty"), "cells")
     assert len(part.rows) == listed
     # 40 models, each in the sample, at 1:1, at two targets, and at three points of a range
     assert {40 * 7 - listed} <= {*numbers_in(part.note)}
@@ -211,5 +211,5 @@ def test_long_tables_are_cut_with_the_way_to_the_rest() -> None:
 def test_the_headline_says_what_was_read_and_where_it_is_put() -> None:
     many = tuned(targets=[f"1:{n}" for n in range(2, 8)])
     assert 0.6 in numbers_in(result_headline(many)[1])  # the prevalence of the rows
-    mixed = replace(made("full"), summary=dict.fromkeys(made("full").summary))
+    mixed = replace(result_of_case("full"), summary=dict.fromkeys(result_of_case("full").summary))
     check_text([*result_headline(many), *result_headline(mixed)])

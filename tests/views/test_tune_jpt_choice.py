@@ -9,6 +9,7 @@ import pytest
 from clfeval.api.result import Result
 from clfeval.document.cells import Cell, Estimate, Row
 from clfeval.pages.tune_jpt.sections import merge_neighbours
+from tests.results import limits_of
 from tests.texts import check_text, numbers_in
 from tests.views.page import layout, named_sections, section_of, sections
 from tests.views.tuned import MODELS, tuned
@@ -20,9 +21,9 @@ def with_table(name: str, rows: list[Row]) -> Result:
     return replace(RESULT, tables={**RESULT.tables, name: rows})
 
 
-def limits(cell: Cell, digits: str) -> str:
-    assert isinstance(cell, Estimate)
-    return f"[{cell.low:{digits}}, {cell.high:{digits}}]"
+def interval_text(cell: Cell, digits: str) -> str:
+    low, high = limits_of(cell)
+    return f"[{low:{digits}}, {high:{digits}}]"
 
 
 def winner(odds: str, leader: str | None, undecided: list[str], **more: object) -> Row:
@@ -47,7 +48,10 @@ def test_crossings_are_named_with_their_place_and_interval() -> None:
     # anti-CCP .67/.95 and RF .69/.85: p = (.95 - .85) / (.95 - .85 + .69 - .67) = 5/6
     assert part.rows[0][1] == "TAR"
     assert {0.833, 5, 1} <= {*numbers_in(part.rows[0][2])}
-    assert part.rows[0][3:] == ("0.833", limits(RESULT.tables["crossovers"][0]["crossing"], ".3f"))
+    assert part.rows[0][3:] == (
+        "0.833",
+        interval_text(RESULT.tables["crossovers"][0]["crossing"], ".3f"),
+    )
     check_text([*part.rows[0], layout(part)])
     # and triage .85/.70: p = .25 / (.25 + .18)
     assert part.rows[1][3] == f"{25 / 43:.3f}"
@@ -214,6 +218,6 @@ def test_a_population_of_ones_own_has_intervals() -> None:
         "anti-CCP",
         "1:1000 (0.000999)",
         f"{0.67 * ill:.1f}",
-        limits(result.tables["expected"][9]["tp"], ".1f"),
+        interval_text(result.tables["expected"][9]["tp"], ".1f"),
     )
     assert part.rows[3][6] == f"{0.05 * 1000 * ill:,.0f}"

@@ -113,8 +113,8 @@ def numeric(truth: Sequence[bool], cells: Sequence[Cell], cut: Any) -> Placed:
 def _split(truth: Sequence[bool], cells: Sequence[Cell], cut: float, rule: str) -> Placed:
     votes: Votes = []
     for cell in cells:
-        said = None if absent(cell) else cell >= cut if rule == ">=" else cell > cut
-        votes.append(None if said is None else Fraction(int(said)))
+        is_above = None if absent(cell) else cell >= cut if rule == ">=" else cell > cut
+        votes.append(None if is_above is None else Fraction(int(is_above)))
     return tally(truth, votes, cut=cut, rule=rule)
 
 

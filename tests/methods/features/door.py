@@ -8,11 +8,10 @@ from typing import Any
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document.cells import Estimate
+from tests.results import Line, four_cells, rows_by
 from tests.shell import at_shell
 from tests.tables.door import Door
 
-Row = dict[str, Any]
 PLACE = (
     "rows",
     "missing",
@@ -31,39 +30,26 @@ PLACE = (
 
 
 def features(table: Any, **options: Any) -> Result:
-    """Return what phidelta says of the features of a table that is accepted."""
+    """Return the result of phidelta on the features of a table that is accepted."""
     return clfeval.phidelta(table, features=True, **options)
 
 
-def rows_of(table: Any, **options: Any) -> dict[str, Row]:
+def rows_by_feature(table: Any, **options: Any) -> dict[str, Line]:
     """Return the rows of the table `features` by the name of the feature."""
-    rows = [dict(row) for row in features(table, **options).tables["features"]]
-    named = {str(row["feature"]): row for row in rows}
-    assert len(named) == len(rows), "two features of one name"
-    return named
-
-
-def cells(row: Row) -> tuple[Any, ...]:
-    """Return tp, fp, fn, tn."""
-    return row["tp"], row["fp"], row["fn"], row["tn"]
+    return rows_by(features(table, **options), "features", "feature")
 
 
 def cells_of(table: Any, **options: Any) -> dict[str, tuple[Any, ...]]:
     """Return tp, fp, fn, tn of every feature."""
-    return {name: cells(row) for name, row in rows_of(table, **options).items()}
+    return {name: four_cells(row) for name, row in rows_by_feature(table, **options).items()}
 
 
-def place(row: Row) -> tuple[Any, ...]:
+def place(row: Line) -> tuple[Any, ...]:
     """Return what a row tells of a feature beside its name, kind and cut."""
     return tuple(row[column] for column in PLACE)
 
 
-def value(row: Row, column: str) -> float:
-    """Return the value of an estimate that is defined."""
-    estimate = row[column]
-    assert isinstance(estimate, Estimate)
-    assert estimate.value is not None, f"{row['feature']}: {column} is {estimate.reason}"
-    return estimate.value
+rows_of, cells = rows_by_feature, four_cells  # their names in tests/tables and tests/counts
 
 
 def table_text(result: Result) -> str:

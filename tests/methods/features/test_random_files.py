@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.methods.features import brute
-from tests.methods.features.door import rows_of
+from tests.methods.features.door import rows_by_feature
 from tests.methods.features.mixed import agree
 from tests.thoroughness import examples
 
@@ -43,7 +43,7 @@ def owners(truth: list[int]) -> pl.DataFrame:
 @given(table=entries(), cut=CUTS)
 def test_entries_say_what_the_dense_matrix_says(table: tuple[list[int], Entries], cut: Any) -> None:
     truth, shown = table
-    rows = rows_of(sparse(shown), truth_table=owners(truth), cut=cut)
+    rows = rows_by_feature(sparse(shown), truth_table=owners(truth), cut=cut)
     assert set(rows) == {feature for _, feature in shown}
     classes = [t == 1 for t in truth]
     for feature, row in rows.items():
@@ -61,6 +61,6 @@ def test_the_order_of_entries_and_of_classes_changes_nothing(
 ) -> None:
     truth, shown = table
     mixed = dict(data.draw(st.permutations(list(shown.items()))))
-    first = rows_of(sparse(shown), truth_table=owners(truth), cut=cut)
-    second = rows_of(sparse(mixed), truth_table=owners(truth)[::-1], cut=cut)
+    first = rows_by_feature(sparse(shown), truth_table=owners(truth), cut=cut)
+    second = rows_by_feature(sparse(mixed), truth_table=owners(truth)[::-1], cut=cut)
     assert list(first.items()) == list(second.items())

@@ -9,15 +9,16 @@ import pytest
 
 from clfeval.document.cells import Estimate
 from clfeval.methods.phidelta.features import feature_role
-from tests.methods.features.door import Row, rows_of, value
+from tests.methods.features.door import rows_by_feature
+from tests.results import Line, limits_of, value_of
 
 
-def placed(tp: int, fp: int, *, p: int = 100, n: int = 100, **options: Any) -> Row:
+def row_of_counts(tp: int, fp: int, *, p: int = 100, n: int = 100, **options: Any) -> Line:
     """Return the row of a feature that tp of p positives and fp of n negatives have."""
     cells = {(1, 1): tp, (1, 0): p - tp, (0, 1): fp, (0, 0): n - fp}
     rows = [(*key, count) for key, count in cells.items()]
     frame = pl.DataFrame(rows, schema=["truth", "f", "n"], orient="row")
-    return rows_of(frame, weight="n", **options)["f"]
+    return rows_by_feature(frame, weight="n", **options)["f"]
 
 
 CLEAR = {
@@ -32,8 +33,8 @@ CLEAR = {
 @pytest.mark.parametrize("name", CLEAR)
 def test_clear_places(name: str) -> None:
     for tp, fp in CLEAR[name]:
-        assert placed(tp, fp)["role"] == name, (tp, fp)
-        assert placed(tp, fp, interval="none")["role"] == name, (tp, fp)
+        assert row_of_counts(tp, fp)["role"] == name, (tp, fp)
+        assert row_of_counts(tp, fp, interval="none")["role"] == name, (tp, fp)
 
 
 BOUNDARY = {
@@ -51,33 +52,34 @@ BOUNDARY = {
 
 @pytest.mark.parametrize("cells", BOUNDARY)
 def test_what_is_nearly_always_or_never_true_is_called_so(cells: tuple[int, int]) -> None:
-    assert placed(*cells)["role"] == BOUNDARY[cells]
+    assert row_of_counts(*cells)["role"] == BOUNDARY[cells]
 
 
 def test_thirds_have_a_role_too() -> None:
     """tp = 1/3 of 300, fp = 1/2 of 300: phi = delta = -1/6 although 1/3 is no float."""
-    row = placed(100, 150, p=300, n=300)
-    assert value(row, "phi") == value(row, "delta")
+    row = row_of_counts(100, 150, p=300, n=300)
+    assert value_of(row["phi"]) == value_of(row["delta"])
     assert row["role"] == "contravariant"
 
 
 @pytest.mark.parametrize(("tp", "fp"), [(51, 49), (49, 51), (55, 45), (50, 50)])
 def test_no_role_where_delta_may_be_0(tp: int, fp: int) -> None:
-    row = placed(tp, fp)
-    assert row["delta"].low <= 0 <= row["delta"].high
+    row = row_of_counts(tp, fp)
+    low, high = limits_of(row["delta"])
+    assert low <= 0 <= high
     assert row["role"] is None
 
 
 def test_more_rows_make_a_role_of_the_same_place() -> None:
-    assert placed(51, 49)["role"] is None
-    assert placed(51_000, 49_000, p=100_000, n=100_000)["role"] == "covariant"
+    assert row_of_counts(51, 49)["role"] is None
+    assert row_of_counts(51_000, 49_000, p=100_000, n=100_000)["role"] == "covariant"
 
 
 def test_without_a_place_there_is_no_role() -> None:
-    lost, found = Estimate(None, reason="too_few_rows"), Estimate(0.5)
-    assert feature_role(lost, lost) is None
-    assert feature_role(found, lost) is None
-    assert feature_role(lost, found) is None
+    undefined, half = Estimate(None, reason="too_few_rows"), Estimate(0.5)
+    assert feature_role(undefined, undefined) is None
+    assert feature_role(half, undefined) is None
+    assert feature_role(undefined, half) is None
 
 
 @pytest.mark.parametrize(

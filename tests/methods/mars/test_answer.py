@@ -16,6 +16,8 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Answer
 from clfeval.views.terminal import as_text
+from tests.methods.answers import sentences_by_code
+from tests.results import answer_codes
 from tests.texts import check_text, numbers_in
 
 Patterns = Mapping[str, int]
@@ -34,8 +36,9 @@ def evaluated(
     return clfeval.mars(pl.DataFrame(rows), **options)
 
 
-def answered(*given: Any, **options: Any) -> dict[str, Answer]:
-    return {one.code: one for one in evaluated(*given, **options).answer}
+def sentences(models: str, *patterns: Patterns, **options: Any) -> dict[str, Answer]:
+    """Return the sentences on such rows by code."""
+    return sentences_by_code(evaluated(models, *patterns, **options))
 
 
 def exact(k: int, n: int) -> tuple[float, float, float]:
@@ -47,7 +50,7 @@ def exact(k: int, n: int) -> tuple[float, float, float]:
 MOST, SPARED = "detects-most", "could-be-left-out"
 ALIKE, WORSE = "not-significantly-different", "significantly-worse"
 # of 12 models the last finds everything that the others find, each a row of its own
-CROWD = {f"{one}l": 1 for one in "abcdefghijk"}
+CROWD = {f"{model}l": 1 for model in "abcdefghijk"}
 
 
 @pytest.mark.parametrize(
@@ -87,25 +90,25 @@ CROWD = {f"{one}l": 1 for one in "abcdefghijk"}
 def test_who_finds_most_and_which_models_are_needed(
     given: Any, codes: dict[str, str], numbers: set[float]
 ) -> None:
-    said = answered(*given)
+    by_code = sentences(*given)
     for code, models in codes.items():
-        assert "".join(said[code].models) == models, code
-    for one, other in (("best-pair", "no-better-pair"), (SPARED, "all-needed"), (ALIKE, WORSE)):
-        assert not (one in said and other in said)
-    assert ("flags-everything" in said) == ("flags-everything" in codes)
-    texts = [one.text for one in said.values()]
+        assert "".join(by_code[code].models) == models, code
+    for pair in (("best-pair", "no-better-pair"), (SPARED, "all-needed"), (ALIKE, WORSE)):
+        assert not {*pair} <= {*by_code}
+    assert ("flags-everything" in by_code) == ("flags-everything" in codes)
+    texts = [sentence.text for sentence in by_code.values()]
     assert numbers <= {x for text in texts for x in numbers_in(text)}
     check_text(texts)
 
 
 def test_the_numbers_of_the_first_sentence() -> None:
-    one = answered("ab", {"a": 10, "ab": 5, "b": 2, "": 3}, {"a": 1, "": 4})[MOST]
-    assert one.measure == "recall"
-    assert (one.value, one.low, one.high) == pytest.approx(exact(15, 20))
-    pair = answered("abc", {"a": 10, "b": 3, "c": 2, "": 5})["best-pair"]
+    most = sentences("ab", {"a": 10, "ab": 5, "b": 2, "": 3}, {"a": 1, "": 4})[MOST]
+    assert most.measure == "recall"
+    assert (most.value, most.low, most.high) == pytest.approx(exact(15, 20))
+    pair = sentences("abc", {"a": 10, "b": 3, "c": 2, "": 5})["best-pair"]
     assert (pair.value, pair.low, pair.high) == pytest.approx(exact(13, 20))
     # target rows are the negatives: a finds 8 of 10, and calls 8 + 1 rows negative
-    negative = answered("ab", {"b": 1, "ab": 4}, {"": 8, "a": 2}, target="negative")[MOST]
+    negative = sentences("ab", {"b": 1, "ab": 4}, {"": 8, "a": 2}, target="negative")[MOST]
     assert (negative.models, negative.measure) == (("b",), "specificity")
     assert (negative.value, negative.low, negative.high) == pytest.approx(exact(10, 10))
     check_text(negative.text)
@@ -114,30 +117,31 @@ def test_the_numbers_of_the_first_sentence() -> None:
 def test_chance_is_ruled_out_by_the_rows_that_only_one_finds() -> None:
     # 10 rows only a finds and 2 only b: p = 2 (1 + 12 + 66) / 4096 = 0.0386
     assert binomtest(2, 12).pvalue == pytest.approx(2 * 79 / 4096)
-    said = answered("ab", {"a": 10, "ab": 5, "b": 2})
-    assert ALIKE not in said
-    check_text(said[WORSE].text)
+    by_code = sentences("ab", {"a": 10, "ab": 5, "b": 2})
+    assert ALIKE not in by_code
+    check_text(by_code[WORSE].text)
     # 9 and 2: p = 2 (1 + 11 + 55) / 2048 = 0.0654
     assert binomtest(2, 11).pvalue == pytest.approx(2 * 67 / 2048)
-    said = answered("ab", {"a": 9, "ab": 5, "b": 2})
-    assert said[ALIKE].models == ("b",)
-    assert WORSE not in said
-    assert WORSE in answered("ab", {"a": 9, "ab": 5, "b": 2}, level=0.9)
+    by_code = sentences("ab", {"a": 9, "ab": 5, "b": 2})
+    assert by_code[ALIKE].models == ("b",)
+    assert WORSE not in by_code
+    assert WORSE in sentences("ab", {"a": 9, "ab": 5, "b": 2}, level=0.9)
 
 
 def test_several_comparisons_need_stronger_evidence_together() -> None:
     # against b and against c 10 rows to 2: each p is 0.0386, and twice that is above 0.05
-    said = answered("abc", {"a": 10, "abc": 5, "bc": 2})
-    assert said[ALIKE].models == ("b", "c")
+    by_code = sentences("abc", {"a": 10, "abc": 5, "bc": 2})
+    assert by_code[ALIKE].models == ("b", "c")
     # against b still 0.0386, but c finds nothing of its own: p = 2 / 2**17; the larger one is then
     # compared with 0.05 itself
-    assert WORSE in answered("abc", {"a": 10, "ab": 5, "b": 2})
+    assert WORSE in sentences("abc", {"a": 10, "ab": 5, "b": 2})
 
 
 def test_without_intervals_nothing_is_claimed_about_chance() -> None:
-    said = answered("ab", {"a": 10, "ab": 5, "b": 2, "": 3}, interval="none")
-    assert not {WORSE, ALIKE} & set(said)
-    assert (said[MOST].value, said[MOST].low, said[MOST].high) == (0.75, None, None)
+    by_code = sentences("ab", {"a": 10, "ab": 5, "b": 2, "": 3}, interval="none")
+    assert not {WORSE, ALIKE} & set(by_code)
+    most = by_code[MOST]
+    assert (most.value, most.low, most.high) == (0.75, None, None)
 
 
 def test_fractional_weights_are_no_rows_that_could_be_tested() -> None:
@@ -145,18 +149,18 @@ def test_fractional_weights_are_no_rows_that_could_be_tested() -> None:
         {"truth": [1, 1, 0], "w": [0.5, 0.25, 1.0], "a": [1, 0, 0], "b": [0, 1, 0]}
     )
     result = clfeval.mars(frame, weight="w", interval="none")
-    assert [one.code for one in result.answer] == [MOST, "all-needed"]
+    assert answer_codes(result) == [MOST, "all-needed"]
     assert result.answer[0].value == pytest.approx(0.5 / 0.75)
     # .5 and .75 of a mean weight of 1.75 / 3
     assert {0.86, 1.3, 0.667} <= {*numbers_in(result.answer[0].text)}
 
 
 def test_sentences_that_need_more_models_or_rows() -> None:
-    assert not {"best-pair", "no-better-pair"} & set(answered("ab", {"a": 3, "b": 3}))
-    assert "flags-everything" not in answered("ab", {"ab": 3, "a": 2}, {}, classes=("0", "1"))
-    said = answered("ab", {}, {"a": 1, "": 3}, positive="1", classes=("0", "1"))
-    assert list(said) == ["no-target"]
-    check_text(said["no-target"].text)
+    assert not {"best-pair", "no-better-pair"} & set(sentences("ab", {"a": 3, "b": 3}))
+    assert "flags-everything" not in sentences("ab", {"ab": 3, "a": 2}, {}, classes=("0", "1"))
+    by_code = sentences("ab", {}, {"a": 1, "": 3}, positive="1", classes=("0", "1"))
+    assert list(by_code) == ["no-target"]
+    check_text(by_code["no-target"].text)
 
 
 def test_slices_have_no_say_and_groups_are_one_model() -> None:
@@ -168,7 +172,7 @@ def test_slices_have_no_say_and_groups_are_one_model() -> None:
     assert grouped.answer[0].models == ("both, together",)
     named = frame.rename({"a": "o or p", "b": "m and n"})
     spared = clfeval.mars(named, model=("o or p", "m and n")).answer
-    check_text(one.text for one in (*grouped.answer, *spared))
+    check_text(sentence.text for sentence in (*grouped.answer, *spared))
 
 
 @given(st.dictionaries(st.integers(0, 15), st.integers(1, 3), min_size=1, max_size=8))
@@ -177,16 +181,16 @@ def test_what_is_kept_finds_all_and_no_smaller_set_does(counts: dict[int, int]) 
     patterns = {
         "".join(m for i, m in enumerate(models) if mask >> i & 1): n for mask, n in counts.items()
     }
-    said = answered(models, patterns)
-    if "detects-none" in said:
+    by_code = sentences(models, patterns)
+    if "detects-none" in by_code:
         assert set(patterns) == {""}
         return
-    spared = said["could-be-left-out"].models if "could-be-left-out" in said else ()
-    kept = set(models) - set(spared)
-    needed = [set(pattern) for pattern in patterns if pattern]
-    assert all(pattern & kept for pattern in needed)
-    for few in combinations(models, len(kept) - 1):
-        assert not all(pattern & set(few) for pattern in needed)
+    spared = by_code[SPARED].models if SPARED in by_code else ()
+    required = set(models) - set(spared)
+    detected = [set(pattern) for pattern in patterns if pattern]
+    assert all(pattern & required for pattern in detected)
+    for members in combinations(models, len(required) - 1):
+        assert not all(pattern & set(members) for pattern in detected)
 
 
 def test_sums_of_weights_that_differ_by_rounding_are_equal() -> None:
@@ -202,22 +206,22 @@ def test_sums_of_weights_that_differ_by_rounding_are_equal() -> None:
     )
     result = clfeval.mars(frame, weight="w", interval="none")
     assert (result.answer[0].models, result.answer[0].value) == (("b",), pytest.approx(0.5))
-    shown = [line.split()[:2] for line in as_text(result).splitlines()]
+    words = [line.split()[:2] for line in as_text(result).splitlines()]
     # the table in the same order: .3 of a mean weight of 2.1 / 5
-    assert shown.index(["b", "*"]) < shown.index(["a", "0.714"])
+    assert words.index(["b", "*"]) < words.index(["a", "0.714"])
 
 
 def test_what_the_effort_allows_is_said_instead_of_the_best_pair() -> None:
     # b + c call 6 rows and find 5; a alone calls 9
-    some = {"a": 6, "ab": 2, "c": 1, "bc": 2, "": 1}
-    said = answered("abc", some, {"a": 1, "": 4}, max_effort=6)
-    one = said["within-effort"]
-    assert (one.models, one.value) == (("b", "c"), 5 / 12)
-    assert {6, 5} <= {*numbers_in(one.text)}
-    check_text(one.text)
-    assert "best-pair" not in said
-    assert "within-effort" not in answered("abc", some, {"a": 1, "": 4})
-    assert "within-effort" not in answered("abc", some, {"a": 1, "": 4}, max_effort=1)
+    rows = ("abc", {"a": 6, "ab": 2, "c": 1, "bc": 2, "": 1}, {"a": 1, "": 4})
+    by_code = sentences(*rows, max_effort=6)
+    allowed = by_code["within-effort"]
+    assert (allowed.models, allowed.value) == (("b", "c"), 5 / 12)
+    assert {6, 5} <= {*numbers_in(allowed.text)}
+    check_text(allowed.text)
+    assert "best-pair" not in by_code
+    assert "within-effort" not in sentences(*rows)
+    assert "within-effort" not in sentences(*rows, max_effort=1)
 
 
 def test_the_threshold_at_which_it_holds_comes_first_if_it_is_one() -> None:
@@ -226,6 +230,6 @@ def test_the_threshold_at_which_it_holds_comes_first_if_it_is_one() -> None:
     )
     labels = scores.with_columns(pl.col("a", "b").round(0).cast(pl.Int64))
     for command in (clfeval.mars, clfeval.phidelta):
-        one, plain = (command(frame).answer[0].text for frame in (scores, labels))
-        assert numbers_in(one) == [0.5, *numbers_in(plain)]
-        check_text([one, command(scores, threshold={"a": 0.3, None: 0.5}).answer[0].text])
+        of_scores, of_labels = (command(frame).answer[0].text for frame in (scores, labels))
+        assert numbers_in(of_scores) == [0.5, *numbers_in(of_labels)]
+        check_text([of_scores, command(scores, threshold={"a": 0.3, None: 0.5}).answer[0].text])

@@ -34,12 +34,12 @@ TRAP = [
 ]
 
 
-def greedily(choose: Callable[..., Any], *given: Any) -> Any:
+def choose_greedily(choose: Callable[..., Any], *arguments: Any) -> Any:
     """Choose as among more models than can be enumerated."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coverage, "EXACT_MODELS", 0)
         patch.setattr(coverage, "MOST_COUNTED", 0)
-        return choose(*given)
+        return choose(*arguments)
 
 
 def members_of(choice: ChosenSubset) -> tuple[int, ...]:
@@ -114,7 +114,7 @@ def test_within_effort_by_hand() -> None:
 def greedy_by_hand(rows: list[Row], target: str, size: int) -> list[int]:
     """Return how many rows each step covers, that of the model which adds most."""
     chosen: tuple[int, ...] = ()
-    found = []
+    covered = []
     for _ in range(size):
         rest = [j for j in range(len(rows[0].votes)) if j not in chosen]
         best = max(
@@ -126,8 +126,8 @@ def greedy_by_hand(rows: list[Row], target: str, size: int) -> list[int]:
             ),
         )
         chosen = (*chosen, best)
-        found.append(ref.covered(rows, chosen, target))
-    return found
+        covered.append(ref.covered(rows, chosen, target))
+    return covered
 
 
 @examples(40)
@@ -139,7 +139,7 @@ def test_of_too_many_models_each_step_adds_the_one_that_covers_most(
     counts = counts_of(rows).targets(target)
     assume(counts.hits.any())
     k = len(rows[0].votes)
-    choices = greedily(best_subsets, counts, k)
+    choices = choose_greedily(best_subsets, counts, k)
     assert {choice.method for choice in choices} == {GREEDY}
     assert [covered_by(choice) for choice in choices] == greedy_by_hand(rows, target, k)
     assert [len(members_of(choice)) for choice in choices] == list(range(1, k + 1))
@@ -150,7 +150,7 @@ def test_of_too_many_models_each_step_adds_the_one_that_covers_most(
 def test_a_greedy_choice_within_effort_leaves_no_room_for_another_model(
     rows: list[Row], target: str, limit: int
 ) -> None:
-    choice = greedily(best_within_effort, counts_of(rows).targets(target), limit)
+    choice = choose_greedily(best_within_effort, counts_of(rows).targets(target), limit)
     most = most_within(rows, target, limit)
     if choice is None:
         assert not most, "nothing fits, or what fits covers nothing"

@@ -27,15 +27,15 @@ from tests.thoroughness import examples
 TARGETS = st.sampled_from(["positive", "negative"])
 
 
-def of(scores: SubsetScores, index: int, what: str) -> int:
-    return int(getattr(scores, what)[index])
+def count_at(scores: SubsetScores, index: int, name: str) -> int:
+    return int(getattr(scores, name)[index])
 
 
 def by_subset(scores: SubsetScores) -> dict[tuple[int, ...], tuple[int, int, int, int, int]]:
     """Return covered, effort, ETP, EFN all, EFN any under each subset's members."""
     fields = ("covered", "effort", "exclusive_found", "missed_all", "missed_any")
     return {
-        tuple(np.flatnonzero(members).tolist()): tuple(of(scores, i, name) for name in fields)
+        tuple(np.flatnonzero(members).tolist()): tuple(count_at(scores, i, name) for name in fields)
         for i, members in enumerate(scores.members)
     }  # type: ignore[return-value]
 
@@ -53,7 +53,7 @@ def by_hand(rows: list[Row], target: str) -> dict[tuple[int, ...], tuple[int, ..
     }
 
 
-def every(rows: list[Row], target: str) -> SubsetScores:
+def scores_of_all_subsets(rows: list[Row], target: str) -> SubsetScores:
     return score_all_subsets(counts_of(rows).targets(target))
 
 
@@ -76,9 +76,9 @@ def test_paper_singles_and_pairs(models: list[int], etp: int, efn_all: int, efn_
     counts = counts_of(PAPER).targets("positive")
     scores = score_subsets(counts, members_matrix([models], 4))
     assert total_detected(counts) == 6
-    assert of(scores, 0, "exclusive_found") == etp
-    assert of(scores, 0, "missed_all") == efn_all
-    assert of(scores, 0, "missed_any") == efn_any
+    assert count_at(scores, 0, "exclusive_found") == etp
+    assert count_at(scores, 0, "missed_all") == efn_all
+    assert count_at(scores, 0, "missed_any") == efn_any
     assert scores.missed_all[0] == efn_all
     assert scores.missed_any[0] == efn_any
 
@@ -89,7 +89,9 @@ def test_all_subsets_equal_given_subsets_equal_brute_force(rows: list[Row], targ
     counts = counts_of(rows).targets(target)
     subsets = list(ref.subsets_of(len(rows[0].votes)))
     listed = score_subsets(counts, members_matrix(subsets, len(rows[0].votes)))
-    assert by_subset(every(rows, target)) == by_hand(rows, target) == by_subset(listed)
+    assert (
+        by_subset(scores_of_all_subsets(rows, target)) == by_hand(rows, target) == by_subset(listed)
+    )
     assert total_detected(counts) == ref.ttp(rows, target)
 
 
@@ -103,11 +105,11 @@ def test_groups_equal_the_subset_of_their_members(
     together = {"g": tuple(f"m{j}" for j in sorted(group))}
     grouped = counts_of(rows).grouped(together, target).targets(target)
     columns, rewritten = ref.merged(rows, [group], target)
-    own = grouped.models.index("g")
-    assert columns[own] == tuple(sorted(group))
+    place = grouped.models.index("g")
+    assert columns[place] == tuple(sorted(group))
     scores = by_subset(score_all_subsets(grouped))
     assert scores == by_hand(rewritten, target)
-    covered, claimed, etp, _, efn_any = scores[(own,)]
+    covered, claimed, etp, _, efn_any = scores[(place,)]
     # the rule `all` asks every model outside; a group outside answers as one, so it may differ
     ungrouped = by_hand(rows, target)[tuple(sorted(group))]
     assert (covered, claimed, etp, efn_any) == (*ungrouped[:3], ungrouped[4])

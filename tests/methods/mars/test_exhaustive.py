@@ -20,31 +20,31 @@ from tests.strategies import names
 from tests.thoroughness import full
 
 
-def drawn(seed: int, k: int, patterns: int, most: int = 4) -> TargetCounts:
+def random_counts(seed: int, k: int, patterns: int, most: int = 4) -> TargetCounts:
     dice = np.random.default_rng(seed)
     hits = dice.random((patterns, k)) < dice.random()
     alarms = dice.random((patterns, k)) < dice.random()
-    n, others = dice.integers(1, most, (2, patterns))
-    return TargetCounts(names(k), hits, n, alarms, others)
+    hit_n, alarm_n = dice.integers(1, most, (2, patterns))
+    return TargetCounts(names(k), hits, hit_n, alarms, alarm_n)
 
 
 @pytest.mark.parametrize("most", [4, 2**20, 2**56])  # sums in one float, or in two parts
 def test_all_that_tie_are_found_from_any_start(most: int) -> None:
     for seed in range(200 if full() else 40):
         dice = np.random.default_rng(1000 + seed)
-        counts = drawn(seed, int(dice.integers(2, 9)), int(dice.integers(1, 14)), most)
+        counts = random_counts(seed, int(dice.integers(2, 9)), int(dice.integers(1, 14)), most)
         for size in range(1, len(counts.models) + 1):
             every = coverage.score_subsets(counts, model_combinations(len(counts.models), size))
             start = int(dice.choice(every.covered))
             best = every.members[every.covered == every.covered.max()]
-            found = best_covering_subsets(counts, size, start)
-            assert {tuple(row) for row in found.tolist()} == {tuple(row) for row in best.tolist()}
+            ties = best_covering_subsets(counts, size, start)
+            assert {tuple(row) for row in ties.tolist()} == {tuple(row) for row in best.tolist()}
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_beyond_twenty_models_all_subsets_are_still_counted(seed: int) -> None:
     """Most covered, then least effort, then the models that come first; greedy where it is less."""
-    counts = drawn(seed, 22, 30)
+    counts = random_counts(seed, 22, 30)
     for choice in best_subsets(counts, 3):
         if choice.method == GREEDY:
             continue
@@ -56,7 +56,7 @@ def test_beyond_twenty_models_all_subsets_are_still_counted(seed: int) -> None:
 
 @pytest.mark.slow
 def test_three_of_sixty_take_less_than_a_second() -> None:
-    counts = drawn(1, 60, 2000)
+    counts = random_counts(1, 60, 2000)
     start = time.process_time()
     best_subsets(counts, 3)
     assert time.process_time() - start < 1

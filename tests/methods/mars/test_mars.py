@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ from scipy.stats import binomtest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document.cells import Estimate
 from tests.example import SAYS, TRUE
+from tests.results import Line, four_cells, limits_of, rows_by, rows_of, value_of
 
 LAYOUTS: dict[str, dict[str, Any]] = {
     "wide.csv": {},
@@ -32,18 +31,13 @@ def layout(request: pytest.FixtureRequest, paper: Path) -> tuple[Path, dict[str,
     return paper / request.param.split(" ")[0], LAYOUTS[request.param]
 
 
-def run(layout: tuple[Path, dict[str, Any]], **options: Any) -> Result:
-    path, needed = layout
-    return clfeval.mars(path, **needed, **options)
+def result_of(layout: tuple[Path, dict[str, Any]], **options: Any) -> Result:
+    path, layout_options = layout
+    return clfeval.mars(path, **layout_options, **options)
 
 
-def by_models(rows: Any) -> dict[tuple[str, ...], Mapping[str, Any]]:
-    return {tuple(row["models"]): row for row in rows}
-
-
-def value(cell: Any) -> float | None:
-    assert isinstance(cell, Estimate)
-    return cell.value
+def rows_by_pair(result: Result) -> dict[tuple[str, ...], Line]:
+    return {tuple(row["models"]): row for row in rows_of(result, "pairs")}
 
 
 def exact(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -53,13 +47,13 @@ def exact(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
 
 
 def check_share(cell: Any, k: int, n: int) -> None:
-    assert value(cell) == k / n
-    assert (cell.low, cell.high) == pytest.approx(exact(k, n), abs=1e-10)
+    assert value_of(cell) == k / n
+    assert limits_of(cell) == pytest.approx(exact(k, n), abs=1e-10)
     assert cell.reason is None
 
 
 def test_table_of_models(layout: tuple[Path, dict[str, Any]]) -> None:
-    result = run(layout)
+    result = result_of(layout)
     assert result.summary == {
         "rows": 10,
         "positives": 6,
@@ -69,8 +63,8 @@ def test_table_of_models(layout: tuple[Path, dict[str, Any]]) -> None:
         "rule": "all",
         "target": "positive",
     }
-    table = {row["model"]: row for row in result.tables["models"]}
-    assert list(table) == ["C1", "C2", "C3", "C4"]
+    rows = rows_by(result, "models", "model")
+    assert list(rows) == ["C1", "C2", "C3", "C4"]
     #        tp fp fn tn  etp efn
     expected = {
         "C1": (3, 2, 3, 2, 2, 1),  # finds 6 7 8 (6 and 8 alone), misses 2 4 10; C2-C4 all find 2
@@ -79,8 +73,8 @@ def test_table_of_models(layout: tuple[Path, dict[str, Any]]) -> None:
         "C4": (4, 1, 2, 3, 1, 0),  # 10 is its own
     }
     for model, (tp, fp, fn, tn, etp, efn) in expected.items():
-        row = table[model]
-        assert (row["tp"], row["fp"], row["fn"], row["tn"]) == (tp, fp, fn, tn)
+        row = rows[model]
+        assert four_cells(row) == (tp, fp, fn, tn)
         check_share(row["accuracy"], tp + tn, 10)
         check_share(row["precision"], tp, tp + fp)
         check_share(row["recall"], tp, 6)
@@ -91,7 +85,7 @@ def test_table_of_models(layout: tuple[Path, dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("rule", ["all", "any"])
 def test_pairs(layout: tuple[Path, dict[str, Any]], rule: str) -> None:
-    pairs = by_models(run(layout, occlusion=rule).tables["pairs"])
+    pairs = rows_by_pair(result_of(layout, occlusion=rule))
     #                       ETP, EFN all, EFN any
     expected = {
         ("C1", "C2"): (2, 0, 1),
@@ -114,7 +108,7 @@ def test_pairs(layout: tuple[Path, dict[str, Any]], rule: str) -> None:
 
 
 def test_sign_test_between_the_two_of_a_pair(paper: Path) -> None:
-    pairs = by_models(clfeval.mars(paper / "wide.csv").tables["pairs"])
+    pairs = rows_by_pair(clfeval.mars(paper / "wide.csv"))
     # ETP 2 against 0: 2 * (1/2)**2; 2 against 1: 2 * (1 + 3) / 8 = 1; 0 against 0: 1
     assert pairs["C1", "C2"]["p_value"] == 0.5
     assert pairs["C1", "C4"]["p_value"] == 1.0

@@ -10,6 +10,7 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document.cells import Estimate, Row
+from tests.results import limits_of, row_of, rows_of, warning_codes
 
 NOTHING_FOUND = Estimate(None, reason="nothing_found")
 NO_OTHER_MODEL = Estimate(None, reason="no_other_model")
@@ -24,7 +25,7 @@ def mars(truth: str, *votes: str, **options: Any) -> Result:
     return clfeval.mars(pl.DataFrame(frame), interval="none", **options)
 
 
-def shown(row: Row, *names: str) -> tuple[Any, ...]:
+def values_or_reasons(row: Row, *names: str) -> tuple[Any, ...]:
     """Return cells, an estimate as its value, or as itself when undefined."""
     cells = (row[name] for name in names)
     return tuple(
@@ -36,40 +37,58 @@ def shown(row: Row, *names: str) -> tuple[Any, ...]:
 MEASURES = ("accuracy", "precision", "recall", "shine_through", "occlusion")
 
 
-def codes(result: Result) -> list[str]:
-    return [warning.code for warning in result.warnings]
-
-
 def test_no_positives() -> None:
     result = mars("0000", "0100", "0000")
     assert (result.summary["positives"], result.summary["found"]) == (0, 0)
     a, b = result.tables["models"]
-    assert shown(a, "tp", "fp", "fn", "tn", "exclusive_tp", "exclusive_fn") == (0, 1, 0, 3, 0, 0)
-    assert shown(a, *MEASURES) == (3 / 4, 0 / 1, NO_TRUTH, NOTHING_FOUND, NOTHING_FOUND)
-    assert shown(b, *MEASURES) == (4 / 4, NO_PREDICTION, NO_TRUTH, NOTHING_FOUND, NOTHING_FOUND)
-    (pair,) = result.tables["pairs"]
-    assert shown(pair, "covered", "effort", "yield") == (0, 1, 0.0)
+    assert values_or_reasons(a, "tp", "fp", "fn", "tn", "exclusive_tp", "exclusive_fn") == (
+        0,
+        1,
+        0,
+        3,
+        0,
+        0,
+    )
+    assert values_or_reasons(a, *MEASURES) == (3 / 4, 0 / 1, NO_TRUTH, NOTHING_FOUND, NOTHING_FOUND)
+    assert values_or_reasons(b, *MEASURES) == (
+        4 / 4,
+        NO_PREDICTION,
+        NO_TRUTH,
+        NOTHING_FOUND,
+        NOTHING_FOUND,
+    )
+    pair = row_of(result, "pairs")
+    assert values_or_reasons(pair, "covered", "effort", "yield") == (0, 1, 0.0)
     # both models together: nothing found is the first thing wrong, not the lack of others
-    assert shown(pair, "shine_through", "occlusion") == (NOTHING_FOUND, NOTHING_FOUND)
-    assert codes(result) == ["no-target"]
+    assert values_or_reasons(pair, "shine_through", "occlusion") == (NOTHING_FOUND, NOTHING_FOUND)
+    assert warning_codes(result) == ["no-target"]
 
 
 def test_no_negatives_as_target() -> None:
     result = mars("11", "10", "01", target="negative")
     assert (result.summary["negatives"], result.summary["found"]) == (0, 0)
     for row in result.tables["models"]:
-        assert shown(row, "shine_through", "occlusion") == (NOTHING_FOUND, NOTHING_FOUND)
-        assert shown(row, "recall") == (1 / 2,)
-    assert codes(result) == ["no-target"]
+        assert values_or_reasons(row, "shine_through", "occlusion") == (
+            NOTHING_FOUND,
+            NOTHING_FOUND,
+        )
+        assert values_or_reasons(row, "recall") == (1 / 2,)
+    assert warning_codes(result) == ["no-target"]
 
 
 def test_nothing_found_by_anyone() -> None:
     result = mars("1100", "0010", "0000")
     assert (result.summary["found"], result.summary["missed_by_all"]) == (0, 2)
     a, b = result.tables["models"]
-    assert shown(a, *MEASURES) == (1 / 4, 0 / 1, 0 / 2, NOTHING_FOUND, NOTHING_FOUND)
-    assert shown(b, *MEASURES) == (2 / 4, NO_PREDICTION, 0 / 2, NOTHING_FOUND, NOTHING_FOUND)
-    assert codes(result) == ["nothing-detected"]
+    assert values_or_reasons(a, *MEASURES) == (1 / 4, 0 / 1, 0 / 2, NOTHING_FOUND, NOTHING_FOUND)
+    assert values_or_reasons(b, *MEASURES) == (
+        2 / 4,
+        NO_PREDICTION,
+        0 / 2,
+        NOTHING_FOUND,
+        NOTHING_FOUND,
+    )
+    assert warning_codes(result) == ["nothing-detected"]
     subsets = mars("1100", "0010", "0000", subsets="all").tables["subsets"]
     assert [row["models"] for row in subsets] == [["b"], ["a"], ["a", "b"]]  # least effort first
     assert subsets[0]["yield"] == Estimate(None, reason="zero_margin")  # nothing claimed
@@ -78,11 +97,11 @@ def test_nothing_found_by_anyone() -> None:
 @pytest.mark.parametrize("rule", ["all", "any"])
 def test_one_model(rule: str) -> None:
     result = mars("1100", "1010", occlusion=rule)
-    (row,) = result.tables["models"]
-    assert shown(row, "exclusive_tp", "exclusive_fn") == (1, 0)
-    assert shown(row, *MEASURES) == (2 / 4, 1 / 2, 1 / 2, 1.0, NO_OTHER_MODEL)
+    row = row_of(result, "models")
+    assert values_or_reasons(row, "exclusive_tp", "exclusive_fn") == (1, 0)
+    assert values_or_reasons(row, *MEASURES) == (2 / 4, 1 / 2, 1 / 2, 1.0, NO_OTHER_MODEL)
     assert result.tables["pairs"] == []
-    assert codes(result) == ["one-model"]
+    assert warning_codes(result) == ["one-model"]
 
 
 @pytest.mark.parametrize(
@@ -95,16 +114,16 @@ def test_one_model(rule: str) -> None:
     ],
 )
 def test_a_single_row_and_model(truth: str, vote: str, expected: tuple[Any, ...]) -> None:
-    (row,) = mars(truth, vote).tables["models"]
-    assert shown(row, *MEASURES) == expected
+    row = row_of(mars(truth, vote), "models")
+    assert values_or_reasons(row, *MEASURES) == expected
 
 
 def test_a_single_row_with_intervals() -> None:
     frame = pl.DataFrame({"truth": [1], "a": [1], "b": [0]})
-    a, b = clfeval.mars(frame, level=0.9).tables["models"]
+    a, b = rows_of(clfeval.mars(frame, level=0.9), "models")
     # one of one: low solves p = .05; none of one: high solves 1 - p = .05
-    assert (a["shine_through"].low, a["shine_through"].high) == (pytest.approx(0.05), 1.0)
-    assert (a["occlusion"].low, a["occlusion"].high) == (0.0, pytest.approx(0.95))
+    assert limits_of(a["shine_through"]) == (pytest.approx(0.05), 1.0)
+    assert limits_of(a["occlusion"]) == (0.0, pytest.approx(0.95))
     assert (b["shine_through"].value, b["occlusion"].value) == (0.0, 1.0)
     assert b["precision"] == NO_PREDICTION
 
@@ -151,6 +170,6 @@ def test_infinite_scores_can_be_swept_and_saved() -> None:
 def test_a_small_top_fraction_may_be_a_number(top: float | str) -> None:
     """`str(0.00005)` is 5e-05: a fraction all the same."""
     frame = pl.DataFrame({"truth": [1, 0, 0], "a": [0.9, 0.4, 0.1], "n": [10, 100_000, 99_990]})
-    (row,) = clfeval.mars(frame, weight="n", top=top).tables["models"]
+    row = row_of(clfeval.mars(frame, weight="n", top=top), "models")
     # 200 000 * .00005 = 10 rows
     assert (row["tp"], row["fp"], row["threshold"]) == (10, 0, 0.9)

@@ -16,13 +16,9 @@ from clfeval.document.cells import Estimate
 from tests import reference as ref
 from tests.example import PAPER, SAYS, TRUE
 from tests.reference import Row
+from tests.results import estimate_of, four_cells, limits_of, row_of, rows_of, value_of
 from tests.strategies import frame_of, tables
 from tests.thoroughness import examples
-
-
-def value(cell: Any) -> float | None:
-    assert isinstance(cell, Estimate)
-    return cell.value
 
 
 def test_subsets_best_and_effort_of_the_example(paper: Path) -> None:
@@ -33,8 +29,8 @@ def test_subsets_best_and_effort_of_the_example(paper: Path) -> None:
     # three: C2 or C3 each add claim 9 and no other, so the tie goes to the one that comes first
     assert (SAYS["C2"] | SAYS["C3"]) - (SAYS["C1"] | SAYS["C4"]) == {9}
     assert 9 in SAYS["C2"] & SAYS["C3"]
-    chosen = [["C4"], ["C1", "C4"], ["C1", "C2", "C4"], ["C1", "C2", "C3", "C4"]]
-    assert [row["models"] for row in best] == chosen
+    expected = [["C4"], ["C1", "C4"], ["C1", "C2", "C4"], ["C1", "C2", "C3", "C4"]]
+    assert [row["models"] for row in best] == expected
     assert [(row["size"], row["covered"], row["gain"]) for row in best] == [
         (1, 4, 4),
         (2, 6, 2),
@@ -42,8 +38,8 @@ def test_subsets_best_and_effort_of_the_example(paper: Path) -> None:
         (4, 6, 0),
     ]
     # with at most 6 claims: C4 (5 claims, 4 found); C3 and C4 claim 2 3 4 5 7 9 10
-    (within,) = result.tables["max_effort"]
-    assert (within["models"], within["covered"], within["effort"]) == (["C4"], 4, 5)
+    allowed = row_of(result, "max_effort")
+    assert (allowed["models"], allowed["covered"], allowed["effort"]) == (["C4"], 4, 5)
     assert clfeval.mars(paper / "wide.csv", max_effort=2).tables["max_effort"] == []
 
 
@@ -62,8 +58,8 @@ def test_slices_are_their_own_tables() -> None:
     for site in ("x", "y"):
         part = clfeval.mars(frame.filter(pl.col("site") == site).drop("site"), **options)
         for name in ("models", "pairs", "subsets"):
-            own = [row for row in whole.tables[name] if row["slice"] == f"site={site}"]
-            assert [{**row, "slice": None} for row in own] == list(part.tables[name])
+            slice_rows = rows_of(whole, name, slice=f"site={site}")
+            assert [{**row, "slice": None} for row in slice_rows] == rows_of(part, name)
 
 
 def test_weights_equal_repetition_intervals_included(paper: Path) -> None:
@@ -71,17 +67,17 @@ def test_weights_equal_repetition_intervals_included(paper: Path) -> None:
     long = weighted.select(pl.exclude("n").repeat_by("n")).explode(pl.all())
     assert long.height == 30
     options: dict[str, Any] = {"subsets": "all", "best": 3, "max_effort": 20}
-    ours = clfeval.mars(weighted, weight="n", **options)
-    theirs = clfeval.mars(long, **options)
-    assert ours.tables == theirs.tables
-    assert ours.summary == theirs.summary
+    by_weight = clfeval.mars(weighted, weight="n", **options)
+    by_row = clfeval.mars(long, **options)
+    assert by_weight.tables == by_row.tables
+    assert by_weight.summary == by_row.summary
 
 
 def test_level_and_interval_none(paper: Path) -> None:
-    rows = clfeval.mars(paper / "wide.csv", level=0.5).tables["models"]
-    cell = rows[0]["shine_through"]
+    row = rows_of(clfeval.mars(paper / "wide.csv", level=0.5), "models")[0]
     expected = binomtest(2, 6).proportion_ci(0.5, method="exact")
-    assert (cell.low, cell.high) == pytest.approx((expected.low, expected.high), abs=1e-10)
+    limits = limits_of(row["shine_through"])
+    assert limits == pytest.approx((expected.low, expected.high), abs=1e-10)
     for row in clfeval.mars(paper / "wide.csv", interval="none").tables["models"]:
         assert row["recall"] == Estimate(row["tp"] / 6)
 
@@ -91,12 +87,11 @@ def test_fractional_weights_are_counted_as_floats() -> None:
     result = clfeval.mars(frame, weight="w", interval="none")
     mean = (0.5 + 0.25 + 2) / 3
     assert result.summary["found"] == pytest.approx((0.5 + 0.25) / mean)
-    a, b = result.tables["models"]
-    cells = (a["tp"], a["fp"], a["fn"], a["tn"])
-    assert cells == pytest.approx((0.5 / mean, 2 / mean, 0.25 / mean, 0))
-    assert value(b["shine_through"]) == 0.25 / 0.75
+    a, b = rows_of(result, "models")
+    assert four_cells(a) == pytest.approx((0.5 / mean, 2 / mean, 0.25 / mean, 0))
+    assert value_of(b["shine_through"]) == 0.25 / 0.75
     # one row that b alone finds, and none of a
-    assert result.tables["pairs"][0]["p_value"] == pytest.approx(1)
+    assert row_of(result, "pairs")["p_value"] == pytest.approx(1)
 
 
 def test_fractional_weights_that_add_up_are_fractional_still() -> None:
@@ -140,9 +135,9 @@ def test_every_table_of_the_result_against_brute_force(
     ttp = ref.ttp(rows, target)
     assert (result.summary["found"], result.summary["rows"]) == (ttp, sum(row.n for row in rows))
     assert result.summary["missed_by_all"] == ref.targets(rows, target) - ttp
-    for j, row in enumerate(result.tables["models"]):
-        assert (row["tp"], row["fp"], row["fn"], row["tn"]) == ref.confusion(rows, j)
-    subsets = {tuple(row["models"]): row for row in result.tables["subsets"]}
+    for j, model_row in enumerate(rows_of(result, "models")):
+        assert four_cells(model_row) == ref.confusion(rows, j)
+    subsets = {tuple(row["models"]): row for row in rows_of(result, "subsets")}
     assert len(subsets) == 2**k - 1
     for subset in ref.subsets_of(k):
         if not subset:
@@ -151,13 +146,11 @@ def test_every_table_of_the_result_against_brute_force(
         covered, claimed = ref.covered(rows, subset, target), ref.effort(rows, subset, target)
         etp, efn = ref.etp(rows, subset, target), ref.efn(rows, subset, rule, target)
         assert (row["covered"], row["effort"]) == (covered, claimed)
-        assert value(row["yield"]) == (covered / claimed if claimed else None)
+        assert estimate_of(row["yield"]).value == (covered / claimed if claimed else None)
         assert (row[f"exclusive_{hit}"], row[f"exclusive_{miss}"]) == (etp, efn)
-        assert value(row["shine_through"]) == (etp / ttp if ttp else None)
-        assert value(row["occlusion"]) == (efn / ttp if ttp and len(subset) < k else None)
-    for row in result.tables["pairs"]:
-        same = subsets[tuple(row["models"])]
-        assert {key: row[key] for key in same} == dict(same)
-    for row in result.tables["best"]:
-        same = subsets[tuple(row["models"])]
-        assert {key: row[key] for key in same} == dict(same)
+        assert estimate_of(row["shine_through"]).value == (etp / ttp if ttp else None)
+        hidden = efn / ttp if ttp and len(subset) < k else None
+        assert estimate_of(row["occlusion"]).value == hidden
+    for row in (*rows_of(result, "pairs"), *rows_of(result, "best")):
+        expected = subsets[tuple(row["models"])]
+        assert {key: row[key] for key in expected} == expected

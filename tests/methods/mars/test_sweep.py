@@ -21,6 +21,7 @@ from clfeval.methods.mars.tables import (
 )
 from tests import reference as ref
 from tests.reference import Row, ScoredRow
+from tests.results import Line, row_of, rows_of, warning_codes
 from tests.strategies import frame_of, names, scored_tables
 from tests.thoroughness import examples
 
@@ -55,26 +56,26 @@ def check_every_cut(
 @examples(60)
 @given(scored_tables(), TARGETS)
 def test_thresholds_equal_voting_anew(rows: list[ScoredRow], target: str) -> None:
-    mine = [row for row in rows if row.truth == CLASS[target]]
-    if not mine:
+    target_rows = [row for row in rows if row.truth == CLASS[target]]
+    if not target_rows:
         return
-    table = table_of(mine)
+    table = table_of(target_rows)
     cuts = distinct_thresholds(table.scores)
-    assert cuts.tolist() == sorted({score for row in mine for score in row.scores})
+    assert cuts.tolist() == sorted({score for row in target_rows for score in row.scores})
     # also between, below and above the scores, and at those of the other class
-    more = np.union1d(cuts, [-1.0, 0.05, 0.1, 0.3, 0.5, 0.6, 0.95, 1.0, 2.0])
-    for chosen in (cuts, more):
-        steps = sweep_thresholds(table.scores, table.n, target, chosen)
+    further = np.union1d(cuts, [-1.0, 0.05, 0.1, 0.3, 0.5, 0.6, 0.95, 1.0, 2.0])
+    for thresholds in (cuts, further):
+        steps = sweep_thresholds(table.scores, table.n, target, thresholds)
         check_every_cut(steps, lambda cut: ref.voted(rows, cut), target, len(table.models))
 
 
 @examples(60)
 @given(scored_tables(), TARGETS)
 def test_top_rows_equal_voting_anew(rows: list[ScoredRow], target: str) -> None:
-    mine = [row for row in rows if row.truth == CLASS[target]]
-    if not mine:
+    target_rows = [row for row in rows if row.truth == CLASS[target]]
+    if not target_rows:
         return
-    ranked = rank_scores(table_of(rows), table_of(mine))
+    ranked = rank_scores(table_of(rows), table_of(target_rows))
     steps = sweep_thresholds(ranked.scores, ranked.n, target, distinct_thresholds(ranked.scores))
     check_every_cut(steps, lambda cut: ref.voted_top(rows, -cut), target, len(ranked.models))
 
@@ -107,10 +108,10 @@ def test_by_hand() -> None:
     assert steps.missed_all.tolist() == [[0, 1, 1, 0], [0, 0, 1, 1]]
 
 
-def sweep_table(rows: list[ScoredRow], **options: Any) -> list[Any]:
+def sweep_rows(rows: list[ScoredRow], **options: Any) -> list[Line]:
     frame = frame_of(rows)
     result = clfeval.mars(frame, weight="n", kind="score", interval="none", **options)
-    return list(result.tables["sweep"])
+    return rows_of(result, "sweep")
 
 
 @examples(25)
@@ -120,12 +121,12 @@ def test_the_table_of_the_result(rows: list[ScoredRow], target: str, rule: str, 
     option = "top" if top else "threshold"
     found_name = "exclusive_tp" if target == "positive" else "exclusive_tn"
     missed_name = "exclusive_fn" if target == "positive" else "exclusive_fp"
-    listed = sweep_table(rows, target=target, occlusion=rule, sweep=option)
-    cuts = sorted({row[option] for row in listed})
-    assert [(row[option], row["model"]) for row in listed] == [
+    swept = sweep_rows(rows, target=target, occlusion=rule, sweep=option)
+    cuts = sorted({row[option] for row in swept})
+    assert [(row[option], row["model"]) for row in swept] == [
         (cut, name) for cut in cuts for name in names(k)
     ]
-    for row in listed:
+    for row in swept:
         voted = ref.voted_top(rows, row["top"]) if top else ref.voted(rows, row["threshold"])
         j = int(row["model"][1:])
         ttp = ref.ttp(voted, target)
@@ -145,9 +146,9 @@ def test_the_table_of_the_result(rows: list[ScoredRow], target: str, rule: str, 
 @given(scored_tables(models=(3, 5), rows=(2, 8)), TARGETS, st.booleans())
 def test_groups_find_what_any_member_finds(rows: list[ScoredRow], target: str, top: bool) -> None:
     option = "top" if top else "threshold"
-    listed = sweep_table(rows, target=target, sweep=option, group={"g": ["m0", "m2"]})
+    swept = sweep_rows(rows, target=target, sweep=option, group={"g": ["m0", "m2"]})
     found_name = "exclusive_tp" if target == "positive" else "exclusive_tn"
-    for row in listed:
+    for row in swept:
         voted = ref.voted_top(rows, row["top"]) if top else ref.voted(rows, row["threshold"])
         members = [0, 2] if row["model"] == "g" else [int(row["model"][1:])]
         assert row["found"] == ref.ttp(voted, target)
@@ -164,14 +165,14 @@ def test_slices_are_swept_at_the_cuts_of_the_whole() -> None:
             "b": [0.3, 0.6, 0.4, 0.8],
         }
     )
-    listed = clfeval.mars(frame, by="site", sweep="threshold", kind="score").tables["sweep"]
+    result = clfeval.mars(frame, by="site", sweep="threshold", kind="score")
     cuts = [0.2, 0.3, 0.4, 0.6, 0.9]
     for label in (None, "site=x", "site=y"):
-        own = [row["threshold"] for row in listed if row["slice"] == label and row["model"] == "a"]
-        assert own == cuts
-    y_at_4 = next(r for r in listed if r["slice"] == "site=y" and r["threshold"] == 0.4)
+        rows = rows_of(result, "sweep", slice=label, model="a")
+        assert [row["threshold"] for row in rows] == cuts
+    y_at_4 = row_of(result, "sweep", slice="site=y", threshold=0.4, model="a")
     assert (y_at_4["found"], y_at_4["hits"], y_at_4["exclusive_tp"]) == (1, 1, 0)
-    y_at_6 = next(r for r in listed if r["slice"] == "site=y" and r["threshold"] == 0.6)
+    y_at_6 = row_of(result, "sweep", slice="site=y", threshold=0.6, model="a")
     assert y_at_6["found"] == 0
     assert y_at_6["shine_through"].reason == "nothing_found"
 
@@ -188,10 +189,10 @@ def test_fractional_weights_leave_no_rounding_residue() -> None:
             "w": [*weights, 0.5],
         }
     )
-    table = clfeval.mars(
+    result = clfeval.mars(
         frame, weight="w", by="site", sweep="threshold", kind="score", interval="none"
-    ).tables["sweep"]
-    at_9 = [row for row in table if row["slice"] == "site=x" and row["threshold"] == 0.9]
+    )
+    at_9 = rows_of(result, "sweep", slice="site=x", threshold=0.9)
     assert len(at_9) == 2
     for row in at_9:
         assert row["found"] == 0
@@ -204,15 +205,15 @@ def test_thinning_keeps_the_ends_and_spreads_the_rest() -> None:
     assert choose_thresholds(cuts, 101).tolist() == cuts.tolist()
     assert choose_thresholds(cuts, 5).tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert choose_thresholds(cuts, 2).tolist() == [0.0, 1.0]
-    many = choose_thresholds(np.arange(5000.0), None)
-    assert len(many) == 2000
-    assert (many[0], many[-1]) == (0.0, 4999.0)
+    thinned = choose_thresholds(np.arange(5000.0), None)
+    assert len(thinned) == 2000
+    assert (thinned[0], thinned[-1]) == (0.0, 4999.0)
 
 
 def test_thinned_cuts_are_announced() -> None:
     frame = pl.DataFrame({"truth": [1] * 10, "a": [i / 10 for i in range(10)]})
     result = clfeval.mars(frame, sweep="threshold", points=4, kind="score")
     assert [row["threshold"] for row in result.tables["sweep"]] == [0.0, 0.3, 0.6, 0.9]
-    assert [w.code for w in result.warnings] == ["cuts-thinned", "one-model"]
+    assert warning_codes(result) == ["cuts-thinned", "one-model"]
     whole = clfeval.mars(frame, sweep="threshold", points="all", kind="score")
     assert len(whole.tables["sweep"]) == 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, permutations
 from math import cos, pi, sin, sqrt
 from typing import Any
@@ -50,20 +50,20 @@ def extremes(rays: Rays) -> tuple[Any, Any]:
     paths = {(1 << i, i): (rays[last] * rays[i],) * 2 for i in range(last)}
     for _ in range(n - 2):
         longer: dict[tuple[int, int], tuple[Any, Any]] = {}
-        for (seen, i), (least, most) in paths.items():
+        for (visited, i), (least, most) in paths.items():
             for j in range(last):
-                if seen >> j & 1:
+                if visited >> j & 1:
                     continue
                 step = rays[i] * rays[j]
-                key, low, high = (seen | 1 << j, j), least + step, most + step
-                known = longer.get(key)
-                longer[key] = (min(low, known[0]), max(high, known[1])) if known else (low, high)
+                key, low, high = (visited | 1 << j, j), least + step, most + step
+                best = longer.get(key)
+                longer[key] = (min(low, best[0]), max(high, best[1])) if best else (low, high)
         paths = longer
-    ends = [
+    tours = [
         (least + rays[i] * rays[last], most + rays[i] * rays[last])
         for (_, i), (least, most) in paths.items()
     ]
-    return min(low for low, _ in ends), max(high for _, high in ends)
+    return min(low for low, _ in tours), max(high for _, high in tours)
 
 
 def dense(scores: Sequence[Any]) -> list[int]:
@@ -98,9 +98,9 @@ def sd(values: Rays) -> float:
     return sqrt(variance(values))
 
 
-def dominates(one: Rays, other: Rays) -> bool:
+def dominates(rays: Rays, rival: Rays) -> bool:
     """Nowhere worse, and better somewhere."""
-    pairs = list(zip(one, other, strict=True))
+    pairs = list(zip(rays, rival, strict=True))
     return all(a >= b for a, b in pairs) and any(a > b for a, b in pairs)
 
 
@@ -112,8 +112,8 @@ def sign(x: Any) -> int:
 def pearson(x: Rays, y: Rays) -> float:
     """Covariance over the root of the variances."""
     mx, my = mean(x), mean(y)
-    both = sum((a - mx) * (b - my) for a, b in zip(x, y, strict=True))
-    return float(both) / sqrt(sum((a - mx) ** 2 for a in x) * sum((b - my) ** 2 for b in y))
+    products = sum((a - mx) * (b - my) for a, b in zip(x, y, strict=True))
+    return float(products) / sqrt(sum((a - mx) ** 2 for a in x) * sum((b - my) ** 2 for b in y))
 
 
 def clipped(share: float) -> float:
@@ -145,11 +145,16 @@ def column(rows: Sequence[Any], name: str) -> list[Any]:
     return [getattr(row[name], "value", row[name]) for row in rows]
 
 
-def frame(
-    models: Sequence[Sequence[Any]], scale: int = 1, names: Sequence[str] | None = None
-) -> pl.DataFrame:
+def metric_frame(models: Sequence[Sequence[Any]], scale: int = 1) -> pl.DataFrame:
     """Return a metric table of models m0, m1, ... whose values are parts of `scale`."""
-    metrics = [f"x{i}" for i in range(len(models[0]))] if names is None else names
-    columns = zip(*models, strict=True)
-    values = {name: [v / scale for v in c] for name, c in zip(metrics, columns, strict=True)}
-    return pl.DataFrame({"model": [f"m{i}" for i in range(len(models))], **values})
+    return named_metric_frame({f"m{i}": values for i, values in enumerate(models)}, scale)
+
+
+def named_metric_frame(
+    models: Mapping[str, Sequence[Any]], scale: int = 1, metrics: Sequence[str] | None = None
+) -> pl.DataFrame:
+    """Return a metric table of models by name, of metrics x0, x1, ... unless they have names."""
+    columns = list(zip(*models.values(), strict=True))
+    names = [f"x{i}" for i in range(len(columns))] if metrics is None else metrics
+    values = {name: [v / scale for v in c] for name, c in zip(names, columns, strict=True)}
+    return pl.DataFrame({"model": list(models), **values})

@@ -14,25 +14,23 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.document.cells import Estimate
 from tests.methods.mlcps import reference as ref
+from tests.results import Line, row_of, rows_by, rows_of, value_of, warning_messages
 from tests.shell import at_shell
 from tests.texts import check_text
 
 Eighths = dict[str, list[int]]
 
 
-def drawn(names: str, seed: int, n: int = 5, top: int = 8) -> Eighths:
+def random_eighths(names: str, seed: int, n: int = 5, top: int = 8) -> Eighths:
     rng = random.Random(seed)
     return {name: [rng.randint(0, top) for _ in range(n)] for name in names}
 
 
-def frame(models: Eighths) -> pl.DataFrame:
-    """Return models of eighths as a metric table."""
-    values = zip(*models.values(), strict=True)
-    columns = {f"x{i}": [v / 8 for v in column] for i, column in enumerate(values)}
-    return pl.DataFrame({"model": list(models), **columns})
+def metric_table(models: Eighths) -> pl.DataFrame:
+    return ref.named_metric_frame(models, 8)
 
 
-def whole(models: Eighths, names: list[str]) -> dict[str, list[Any]]:
+def whole_numbers(models: Eighths, names: list[str]) -> dict[str, list[Any]]:
     """Return every measure of the models as whole numbers, of which equal ones tie."""
     rows = [models[name] for name in names]
     return {
@@ -43,74 +41,77 @@ def whole(models: Eighths, names: list[str]) -> dict[str, list[Any]]:
     }
 
 
-def first(names: list[str], numbers: list[Any]) -> list[str]:
+def winners(names: list[str], numbers: list[Any]) -> list[str]:
     return [name for name, v in zip(names, numbers, strict=True) if v == max(numbers)]
 
 
-def check(result: Result, here: Eighths, there: Eighths) -> None:
+def check_agreement(result: Result, here: Eighths, there: Eighths) -> None:
     """Compare tables `agreement` and `compared` with SciPy's and the reference's numbers."""
     common = [name for name in here if name in there]
-    ours, theirs = whole(here, common), whole(there, common)
-    rows = result.tables["agreement"]
-    assert [row["measure"] for row in rows] == list(ours)
-    for row in rows:
-        x, y = ours[str(row["measure"])], theirs[str(row["measure"])]
-        tau, rho = ref.column([row], "kendall")[0], ref.column([row], "spearman")[0]
+    numbers_here, numbers_there = whole_numbers(here, common), whole_numbers(there, common)
+    rows = rows_by(result, "agreement", "measure")
+    assert list(rows) == list(numbers_here)
+    for measure, row in rows.items():
+        x, y = numbers_here[measure], numbers_there[measure]
+        tau, rho = value_of(row["kendall"]), value_of(row["spearman"])
         assert tau == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
         assert rho == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
         assert row["models"] == len(common)
-        assert row["top_here"] == first(common, x)
-        assert row["top_there"] == first(common, y)
-        assert row["same_top"] is (first(common, x) == first(common, y))
-    moves = {str(row["model"]): row for row in result.tables["compared"]}
-    assert list(moves) == common
-    ranks = [ref.dense(numbers["mlcps"]) for numbers in (ours, theirs)]
-    assert ref.column(list(moves.values()), "rank_here") == ranks[0]
-    assert ref.column(list(moves.values()), "rank_there") == ranks[1]
-    assert ref.column(list(moves.values()), "moved") == [b - a for a, b in zip(*ranks, strict=True)]
-    for side, numbers in (("here", ours), ("there", theirs)):
-        areas = [ref.area(v / 64, len(ours) - 3) for v in numbers["mlcps"]]
-        assert ref.column(list(moves.values()), side) == pytest.approx(areas, rel=1e-12)
+        assert row["top_here"] == winners(common, x)
+        assert row["top_there"] == winners(common, y)
+        assert row["same_top"] is (winners(common, x) == winners(common, y))
+    moves = rows_of(result, "compared")
+    assert ref.column(moves, "model") == common
+    ranks = [ref.dense(numbers["mlcps"]) for numbers in (numbers_here, numbers_there)]
+    assert ref.column(moves, "rank_here") == ranks[0]
+    assert ref.column(moves, "rank_there") == ranks[1]
+    assert ref.column(moves, "moved") == [b - a for a, b in zip(*ranks, strict=True)]
+    for side, numbers in (("here", numbers_here), ("there", numbers_there)):
+        areas = [ref.area(v / 64, len(numbers) - 3) for v in numbers["mlcps"]]
+        assert ref.column(moves, side) == pytest.approx(areas, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_agreement_against_scipy(seed: int) -> None:
-    here, there = drawn("abcdefgh", seed), drawn("abcdefgh", seed + 100)
-    check(clfeval.mlcps(frame(here), compare=frame(there)), here, there)
+    here, there = random_eighths("abcdefgh", seed), random_eighths("abcdefgh", seed + 100)
+    check_agreement(clfeval.mlcps(metric_table(here), compare=metric_table(there)), here, there)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_many_ties(seed: int) -> None:
-    here, there = drawn("abcdefghijkl", seed, 4, 2), drawn("abcdefghijkl", seed + 9, 4, 2)
+    here, there = (
+        random_eighths("abcdefghijkl", seed, 4, 2),
+        random_eighths("abcdefghijkl", seed + 9, 4, 2),
+    )
     assert len({ref.around(row) for row in here.values()}) < 9
-    check(clfeval.mlcps(frame(here), compare=frame(there)), here, there)
+    check_agreement(clfeval.mlcps(metric_table(here), compare=metric_table(there)), here, there)
 
 
 def test_only_models_of_both_tables_count_in_whatever_order() -> None:
-    here, there = drawn("abcdefgh", 1), drawn("hxfcyab", 2)
+    here, there = random_eighths("abcdefgh", 1), random_eighths("hxfcyab", 2)
     here["d"] = [8] * 5  # first of its table, but not in the other
     there["x"] = [8] * 5
-    result = clfeval.mlcps(frame(here), compare=frame(there))
+    result = clfeval.mlcps(metric_table(here), compare=metric_table(there))
     assert result.summary["best"] == ["d"]
-    check(result, here, there)
+    check_agreement(result, here, there)
     turned = dict(reversed(there.items()))
-    again = clfeval.mlcps(frame(here), compare=frame(turned))
+    again = clfeval.mlcps(metric_table(here), compare=metric_table(turned))
     for name in ("agreement", "compared"):
-        mine, other = ([dict(row) for row in r.tables[name]] for r in (result, again))
-        for row in mine + other:
-            row["top_there"] = sorted(row.get("top_there", []))  # type: ignore[arg-type]
-        assert mine == other
-    said = " ".join(warning.message for warning in result.warnings)
-    assert all(repr(name) in said for name in "degxy")
+        rows, rows_again = rows_of(result, name), rows_of(again, name)
+        for row in rows + rows_again:
+            row["top_there"] = sorted(row.get("top_there", []))
+        assert rows == rows_again
+    notes = " ".join(warning.message for warning in result.warnings)
+    assert all(repr(name) in notes for name in "degxy")
 
 
 def test_columns_in_another_order_and_from_files(tmp_path: Path) -> None:
-    here, there = drawn("abcde", 5), drawn("abcde", 6)
-    frame(here).write_csv(tmp_path / "test.csv")
-    other = frame(there)
-    other.select(*reversed(other.columns)).write_csv(tmp_path / "train.csv")
+    here, there = random_eighths("abcde", 5), random_eighths("abcde", 6)
+    metric_table(here).write_csv(tmp_path / "test.csv")
+    train = metric_table(there)
+    train.select(*reversed(train.columns)).write_csv(tmp_path / "train.csv")
     result = clfeval.mlcps(tmp_path / "test.csv", compare=tmp_path / "train.csv")
-    check(result, here, there)
+    check_agreement(result, here, there)
     assert result.parameters["compare"] == "train.csv"
 
 
@@ -126,34 +127,35 @@ def test_weights_and_directions_hold_for_both_tables() -> None:
     ]
     result = clfeval.mlcps(tables[0], compare=tables[1], metric_weight={"recall": 3})
     areas = [[ref.shoelace([f1, 3 * r, 1 - b]) for f1, r, b in t.values()] for t in (rows, other)]
-    found = {row["measure"]: row for row in result.tables["agreement"]}
+    agreement = rows_by(result, "agreement", "measure")
     tau = stats.kendalltau(*areas).statistic
-    assert ref.column([found["mlcps"]], "kendall") == [pytest.approx(tau)]
+    assert value_of(agreement["mlcps"]["kendall"]) == pytest.approx(tau)
     assert ref.column(result.tables["compared"], "there") == pytest.approx(areas[1], rel=1e-12)
-    assert (found["brier"]["top_here"], found["brier"]["top_there"]) == (["c"], ["c"])
+    brier = agreement["brier"]
+    assert (brier["top_here"], brier["top_there"]) == (["c"], ["c"])
     # .1, .3, .05, .5 and .2, .4, .1, .3: of six pairs only b, d is turned round
-    assert ref.column([found["brier"]], "kendall") == [pytest.approx(4 / 6)]
+    assert value_of(brier["kendall"]) == pytest.approx(4 / 6)
 
 
 def test_a_column_without_any_difference_agrees_with_nothing() -> None:
-    here, there = drawn("abcde", 7), drawn("abcde", 8)
+    here, there = random_eighths("abcde", 7), random_eighths("abcde", 8)
     for row in here.values():
         row[2] = 5
-    found = clfeval.mlcps(frame(here), compare=frame(there)).tables["agreement"]
-    of = {str(row["measure"]): row for row in found}["x2"]
-    assert of["kendall"] == of["spearman"] == Estimate(None, reason="constant")
-    assert of["top_here"] == [*"abcde"]
+    result = clfeval.mlcps(metric_table(here), compare=metric_table(there))
+    row = row_of(result, "agreement", measure="x2")
+    assert row["kendall"] == row["spearman"] == Estimate(None, reason="constant")
+    assert row["top_here"] == [*"abcde"]
 
 
 def test_areas_that_tie_by_rank_tie_for_kendall_too() -> None:
     """Both are 32 hundredths, in floats a last digit apart; METHODS: equal scores are equal."""
     here = [[3, 2, 5, 2], [1, 7, 3, 1], [1, 1, 1, 1]]
     there = [[5, 5, 5, 5], [5, 5, 5, 5], [1, 1, 1, 1]]
-    result = clfeval.mlcps(ref.frame(here, 10), compare=ref.frame(there, 10))
+    result = clfeval.mlcps(ref.metric_frame(here, 10), compare=ref.metric_frame(there, 10))
     assert ref.column(result.tables["compared"], "rank_here") == [1, 1, 2]
     assert ref.column(result.tables["compared"], "rank_there") == [1, 1, 2]
-    row = result.tables["agreement"][0]
-    assert (ref.column([row], "kendall"), ref.column([row], "spearman")) == ([1], [1])
+    row = row_of(result, "agreement", measure="mlcps")
+    assert (value_of(row["kendall"]), value_of(row["spearman"])) == (1, 1)
 
 
 def test_both_tables_span_the_same_polygon() -> None:
@@ -164,20 +166,25 @@ def test_both_tables_span_the_same_polygon() -> None:
         for stars in ([30.0, 10.0, 5.0], [0.5, 0.25, 1.0])
     )
     wishes = {"stars": {"goal": "maximize", "low": 0, "high": 100}, "f1": "maximize"}
-    rows = clfeval.mlcps(many, compare=few, desirability=wishes).tables["agreement"]
-    agreed = {row["measure"]: ref.column([row], "kendall")[0] for row in rows}
-    assert [agreed[name] for name in models] == [1, 1, 1]
-    assert "stars" not in agreed
-    rows = clfeval.mlcps(few, compare=many, desirability=wishes).tables["agreement"]
-    assert "stars" not in {row["measure"] for row in rows}
-    scaled = clfeval.mlcps(few, compare=many, desirability=wishes, rescale={"stars": (0, 30)})
-    assert {row["measure"] for row in scaled.tables["agreement"]} >= {"stars", *models}
+
+    def agreement_of(table: pl.DataFrame, compare: pl.DataFrame, **options: Any) -> dict[str, Line]:
+        result = clfeval.mlcps(table, compare=compare, desirability=wishes, **options)
+        return rows_by(result, "agreement", "measure")
+
+    agreement = agreement_of(many, few)
+    assert [value_of(agreement[name]["kendall"]) for name in models] == [1, 1, 1]
+    assert "stars" not in agreement
+    assert "stars" not in agreement_of(few, many)
+    assert {*agreement_of(few, many, rescale={"stars": (0, 30)})} >= {"stars", *models}
 
 
 @pytest.mark.parametrize("common", ["", "a"])
 def test_one_common_model_or_none_is_refused(common: str) -> None:
     with pytest.raises(clfeval.DataError, match="model"):
-        at_shell(clfeval.mlcps)(frame(drawn("abc", 1)), compare=frame(drawn("xyz" + common, 2)))
+        at_shell(clfeval.mlcps)(
+            metric_table(random_eighths("abc", 1)),
+            compare=metric_table(random_eighths("xyz" + common, 2)),
+        )
 
 
 def test_metrics_that_say_the_same() -> None:
@@ -191,16 +198,15 @@ def test_metrics_that_say_the_same() -> None:
     }
     table = pl.DataFrame({"model": [*"abcd"], **columns})
     direction = dict.fromkeys(("same", "line", "other"), "max")
-    rows = clfeval.mlcps(table, direction=direction).tables["redundant"]
-    assert {(row["first"], row["second"]): row["why"] for row in rows} == {
+    rows = rows_by(clfeval.mlcps(table, direction=direction), "redundant", "first", "second")
+    assert {pair: row["why"] for pair, row in rows.items()} == {
         ("f1", "jaccard"): "same measure",
         ("f1", "same"): "identical",
         ("f1", "line"): "correlated",
         ("same", "line"): "correlated",
     }
-    for row in rows:
-        pair = (columns[str(row["first"])], columns[str(row["second"])])
-        assert row["r"] == pytest.approx(ref.pearson(*pair))
+    for (name1, name2), row in rows.items():
+        assert row["r"] == pytest.approx(ref.pearson(columns[name1], columns[name2]))
 
 
 def test_correlation_just_above_and_below_the_limit() -> None:
@@ -220,11 +226,12 @@ def test_a_metric_that_falls_as_another_rises_does_not_say_the_same() -> None:
         {"model": [*"abcde"], "x": x, "opposite": x[::-1], "y": [0.5, 0.3, 0.5, 0.9, 0.1]}
     )
     result = clfeval.mlcps(table)
-    (row,) = result.tables["redundant"]
+    row = row_of(result, "redundant")
     assert (row["first"], row["second"], row["why"]) == ("x", "opposite", "opposite")
     assert row["r"] == pytest.approx(-1)
     # a loss that falls as the other rises says the same once it is turned round
     turned = clfeval.mlcps(table, direction={"opposite": "min"})
-    (row,) = turned.tables["redundant"]
-    assert row["why"] != "opposite"
-    check_text(w.message for w in (*result.warnings, *turned.warnings) if w.code == "redundant")
+    assert row_of(turned, "redundant")["why"] != "opposite"
+    check_text(
+        message for each in (result, turned) for message in warning_messages(each, "redundant")
+    )

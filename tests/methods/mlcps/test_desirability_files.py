@@ -10,6 +10,7 @@ import pytest
 
 from clfeval.errors import UsageError
 from clfeval.methods.mlcps.desirability_goals import DesirabilityGoal, read_goals
+from tests.results import problem_codes
 from tests.texts import check_text, problem_places
 
 FILE = """\
@@ -40,24 +41,24 @@ WISHES = (
 pytestmark = pytest.mark.usefixtures("folder")  # messages name bare files
 
 
-def refused(text: str) -> str:
+def refusal_of(text: str) -> str:
     """Write a file of wishes, see it refused (exit 2), and return the message."""
     Path("w.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as caught:
         read_goals("w.yaml")
-    assert {problem.code for problem in caught.value.problems} == {"configuration"}
+    assert {*problem_codes(caught.value)} == {"configuration"}
     return str(caught.value)
 
 
 def test_a_file_of_all_goals() -> None:
     Path("w.yaml").write_text(FILE, encoding="utf-8")
-    found = read_goals("w.yaml")
-    assert found == WISHES
-    assert [wish.assumed for wish in found] == [("low", "high"), *[()] * 6]
+    goals = read_goals("w.yaml")
+    assert goals == WISHES
+    assert [wish.assumed for wish in goals] == [("low", "high"), *[()] * 6]
 
 
 def test_a_mapping_may_hold_arrays_and_numbers_of_numpy() -> None:
-    found = read_goals(
+    goals = read_goals(
         {
             "a": {"goal": "custom", "points": np.array([[0, 1], [2, 0.5]]), "weight": np.int64(2)},
             "b": {
@@ -69,7 +70,7 @@ def test_a_mapping_may_hold_arrays_and_numbers_of_numpy() -> None:
             },
         }
     )
-    assert found == (
+    assert goals == (
         DesirabilityGoal("a", "custom", points=((0, 1), (2, 0.5)), weight=2),
         DesirabilityGoal("b", "target", low=0, target=0.5, high=1, gamma=(2, 1)),
     )
@@ -180,10 +181,10 @@ WRONG = {
 
 @pytest.mark.parametrize("kind", WRONG)
 def test_what_is_no_wish_is_refused_with_its_place(kind: str) -> None:
-    found = [(line, refused(line)) for line, _ in WRONG[kind]]
-    for (line, message), (_, column) in zip(found, WRONG[kind], strict=True):
+    messages = [refusal_of(line) for line, _ in WRONG[kind]]
+    for message, (line, column) in zip(messages, WRONG[kind], strict=True):
         assert problem_places(message)[0] == f"w.yaml:1:{column}: [configuration]", line
-    check_text(message for _, message in found)
+    check_text(messages)
 
 
 def test_all_that_is_wrong_is_said_at_once() -> None:
@@ -218,7 +219,7 @@ def test_what_is_no_mapping_of_wishes_is_refused() -> None:
     for wishes in NO_WISHES:
         with pytest.raises(UsageError) as caught:
             read_goals(wishes)  # type: ignore[arg-type]
-        assert [problem.code for problem in caught.value.problems] == ["configuration"]
+        assert problem_codes(caught.value) == ["configuration"]
         check_text(str(caught.value))
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import clfeval
+from tests.results import problem_codes, row_of, rows_of, value_of, warning_codes, warning_messages
 from tests.shell import at_shell
 from tests.texts import check_text
 
@@ -23,11 +24,11 @@ FRAME = pd.DataFrame(
 )
 
 
-def scores(result: clfeval.Result) -> dict[str, float]:
-    return {str(row["model"]): row["mlcps"].value for row in result.tables["models"]}  # type: ignore[union-attr, misc]
+def score_by_model(result: clfeval.Result) -> dict[str, float]:
+    return {row["model"]: value_of(row["mlcps"]) for row in rows_of(result, "models")}
 
 
-EXPECTED = scores(clfeval.mlcps(FRAME))
+EXPECTED = score_by_model(clfeval.mlcps(FRAME))
 
 
 @pytest.mark.parametrize("orient", ["records", "split", "table", "columns", "index"])
@@ -38,7 +39,7 @@ def test_json_of_pandas_in_every_form(orient: Any, indexed: bool, tmp_path: Path
         frame = FRAME  # records have no index; columns of an index are read with --transpose
     path = tmp_path / "metrics.json"
     frame.to_json(path, orient=orient)
-    assert scores(clfeval.mlcps(path)) == EXPECTED
+    assert score_by_model(clfeval.mlcps(path)) == EXPECTED
 
 
 def test_columns_by_model_need_transpose(tmp_path: Path) -> None:
@@ -47,7 +48,7 @@ def test_columns_by_model_need_transpose(tmp_path: Path) -> None:
     with pytest.raises(clfeval.DataError) as caught:
         at_shell(clfeval.mlcps)(path)
     assert caught.value.hint == "add --transpose"
-    assert scores(clfeval.mlcps(path, transpose=True)) == EXPECTED
+    assert score_by_model(clfeval.mlcps(path, transpose=True)) == EXPECTED
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_candidates_are_named_by_what_differs(
     columns = {f"param_{name}": values for name, values in parameters.items()}
     means = {f"mean_test_{name}": [0.8, 0.7] for name in ("f1", "auc", "mcc")}
     pd.DataFrame({**columns, **means}).to_csv(tmp_path / "cv.csv")
-    assert list(scores(clfeval.mlcps(tmp_path / "cv.csv"))) == names
+    assert list(score_by_model(clfeval.mlcps(tmp_path / "cv.csv"))) == names
 
 
 def test_results_of_other_commands_need_no_list_of_metrics(tmp_path: Path) -> None:
@@ -74,10 +75,10 @@ def test_results_of_other_commands_need_no_list_of_metrics(tmp_path: Path) -> No
     metrics = ranked.parameters["metrics"]
     assert "phi" not in metrics
     assert {"sensitivity", "specificity", "precision", "mcc"} <= set(metrics)
-    assert "left-out" in [warning.code for warning in ranked.warnings]
+    assert "left-out" in warning_codes(ranked)
     with pytest.raises(clfeval.DataError) as caught:
         at_shell(clfeval.mlcps)(path, metric=["phi", "precision", "mcc", "sensitivity"])
-    assert [one.code for one in caught.value.problems] == ["no-direction"]
+    assert problem_codes(caught.value) == ["no-direction"]
 
 
 def test_of_populations_the_target_is_ranked_and_that_is_said(tmp_path: Path) -> None:
@@ -86,16 +87,16 @@ def test_of_populations_the_target_is_ranked_and_that_is_said(tmp_path: Path) ->
     tuned = clfeval.tune_jpt(counts=counts, prevalence="1:100", sweep=None)
     path.write_text(tuned.to_json(), encoding="utf-8")
     ranked = clfeval.mlcps(path, metric=["ppv", "npv", "sensitivity"])
-    said = [warning.message for warning in ranked.warnings if warning.code == "partly-read"]
-    assert len(said) == 1
-    check_text(said)
-    rows = {row["model"]: row for row in tuned.tables["models"] if row["population"] == "target"}
-    values = {(row["model"], row["metric"]): row["value"].value for row in ranked.tables["profile"]}
-    assert values["rf", "ppv"] == rows["rf"]["ppv"].value
+    notes = warning_messages(ranked, "partly-read")
+    assert len(notes) == 1
+    check_text(notes)
+    ppv = row_of(tuned, "models", population="target", model="rf")["ppv"]
+    profile = row_of(ranked, "profile", model="rf", metric="ppv")
+    assert value_of(profile["value"]) == value_of(ppv)
 
 
 def test_what_predictions_cannot_bear_is_said_before_they_are_read(tmp_path: Path) -> None:
-    lost = tmp_path / "not there.csv"
+    path = tmp_path / "not there.csv"
     for options in (
         {"metric": "roc_auc"},
         {"metric": ["f1", "mcc", "log_loss"]},
@@ -103,7 +104,7 @@ def test_what_predictions_cannot_bear_is_said_before_they_are_read(tmp_path: Pat
         {"metric_weight": {"npv": 0, "precision": 0}},
     ):
         with pytest.raises(clfeval.ClfevalError) as caught:
-            at_shell(clfeval.mlcps)(lost, source="predictions", **options)  # type: ignore[arg-type]
+            at_shell(clfeval.mlcps)(path, source="predictions", **options)  # type: ignore[arg-type]
         assert caught.value.problems[0].code != "no-such-file", options
 
 
@@ -115,6 +116,6 @@ def test_more_draws_of_nothing_are_refused() -> None:
 
 
 def test_a_result_shows_itself_in_a_line() -> None:
-    shown = repr(clfeval.mlcps(FRAME))
-    assert "\n" not in shown
-    check_text(shown)
+    line = repr(clfeval.mlcps(FRAME))
+    assert "\n" not in line
+    check_text(line)

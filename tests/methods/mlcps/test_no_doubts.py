@@ -13,6 +13,7 @@ import pytest
 
 import clfeval
 from clfeval import Result
+from tests.results import rows_by, value_of
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 HEADS = {
@@ -31,10 +32,10 @@ HEADS = {
 }
 
 
-def made(head: str) -> pd.DataFrame:
+def random_metrics(head: str) -> pd.DataFrame:
     """Return shares of a few models under some names."""
-    text = HEADS[head]
-    names = text.split("|") if "|" in text else text.split()
+    words = HEADS[head]
+    names = words.split("|") if "|" in words else words.split()
     dice = np.random.default_rng(sum(map(ord, head)))
     values = dice.uniform(0.05, 0.98, (5, len(names))).round(4)
     frame = pd.DataFrame(values, columns=names)
@@ -42,14 +43,14 @@ def made(head: str) -> pd.DataFrame:
     return frame
 
 
-def text(frame: pd.DataFrame, **options: Any) -> io.StringIO:
+def as_csv(frame: pd.DataFrame, **options: Any) -> str:
     """Return a frame as pandas writes it to text."""
     out = io.StringIO()
     frame.to_csv(out, **options)
-    return out
+    return out.getvalue()
 
 
-def long(frame: pd.DataFrame) -> pd.DataFrame:
+def as_long(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame as yardstick's metric sets are bound together."""
     tidy = frame.melt("model", var_name=".metric", value_name=".estimate")
     tidy.insert(2, ".estimator", "binary")
@@ -57,31 +58,32 @@ def long(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 WAYS: dict[str, tuple[str, Callable[[pd.DataFrame], str], dict[str, Any]]] = {
-    "plain": ("t.csv", lambda f: text(f, index=False).getvalue(), {}),
-    "numbered": ("t.csv", lambda f: text(f).getvalue(), {}),
-    "named by the index": ("t.csv", lambda f: text(f.set_index("model")).getvalue(), {}),
-    "semicolons": ("t.csv", lambda f: text(f, index=False, sep=";").getvalue(), {"delimiter": ";"}),
-    "tabs": ("t.tsv", lambda f: text(f, index=False, sep="\t").getvalue(), {}),
-    "turned": ("t.csv", lambda f: text(f.set_index("model").T).getvalue(), {"transpose": True}),
-    "long": ("t.csv", lambda f: text(long(f), index=False).getvalue(), {}),
+    "plain": ("t.csv", lambda f: as_csv(f, index=False), {}),
+    "numbered": ("t.csv", lambda f: as_csv(f), {}),
+    "named by the index": ("t.csv", lambda f: as_csv(f.set_index("model")), {}),
+    "semicolons": ("t.csv", lambda f: as_csv(f, index=False, sep=";"), {"delimiter": ";"}),
+    "tabs": ("t.tsv", lambda f: as_csv(f, index=False, sep="\t"), {}),
+    "turned": ("t.csv", lambda f: as_csv(f.set_index("model").T), {"transpose": True}),
+    "long": ("t.csv", lambda f: as_csv(as_long(f), index=False), {}),
     "records": ("t.json", lambda f: f.to_json(orient="records"), {}),
     "by model": ("t.json", lambda f: f.set_index("model").to_json(orient="index"), {}),
     "with notes": (
         "t.csv",
-        lambda f: text(f.assign(note="ok", date="2026-01-01"), index=False).getvalue(),
+        lambda f: as_csv(f.assign(note="ok", date="2026-01-01"), index=False),
         {},
     ),
 }
 
 
-def read(result: Result) -> dict[tuple[str, str], float]:
+def raw_values(result: Result) -> dict[tuple[str, str], float]:
     """Return the raw value of every model and metric."""
-    return {(row["model"], row["metric"]): row["value"].value for row in result.tables["profile"]}
+    rows = rows_by(result, "profile", "model", "metric")
+    return {key: value_of(row["value"]) for key, row in rows.items()}
 
 
 @pytest.mark.parametrize("head", HEADS)
 def test_ordinary_tables_raise_no_doubt(head: str, tmp_path: Path) -> None:
-    frame = made(head)
+    frame = random_metrics(head)
     values = {
         (model, name): value
         for name in frame.columns[1:]
@@ -90,8 +92,8 @@ def test_ordinary_tables_raise_no_doubt(head: str, tmp_path: Path) -> None:
     for name, write, options in WAYS.values():
         path = tmp_path / name
         path.write_text(write(frame), encoding="utf-8")
-        assert read(clfeval.mlcps(path, **options)) == values
-    assert read(clfeval.mlcps(frame)) == values
+        assert raw_values(clfeval.mlcps(path, **options)) == values
+    assert raw_values(clfeval.mlcps(frame)) == values
 
 
 @pytest.mark.parametrize("name", ["test.csv", "test.parquet", "train.csv", "cv_results.csv"])

@@ -18,6 +18,7 @@ from clfeval.methods.mlcps.answer import DEFAULT, MEASURED, measures_needing, pa
 from clfeval.methods.mlcps.metric_values import MetricValues, measure_models
 from clfeval.tables.input import InputOptions
 from clfeval.tables.prediction_files import open_predictions
+from tests.results import problem_codes
 from tests.texts import check_text, numbers_in
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -26,15 +27,17 @@ CANCER = Path(__file__).parents[3] / "fixtures" / "breast-cancer"
 
 
 def measures(
-    table: Any, *names: str, resamples: int | None = 0, seed: int = 0, **said: Any
+    table: Any, *names: str, resamples: int | None = 0, seed: int = 0, **options: Any
 ) -> MetricValues:
-    cuts = {"any_range": True} if said.pop("any_range", False) else {}
-    with open_predictions(table, InputOptions(**said)) as predictions:
-        counted = count_predictions(predictions, **cuts)
-        return measure_models(counted, names, resamples=resamples, seed=seed)
+    """Return the measures of the models of a table, and their replicates."""
+    scale = {"any_range": True} if options.pop("any_range", False) else {}
+    with open_predictions(table, InputOptions(**options)) as predictions:
+        counts = count_predictions(predictions, **scale)
+        return measure_models(counts, names, resamples=resamples, seed=seed)
 
 
-def scored(m: int = 90) -> pl.DataFrame:
+def weighted_scores(m: int = 90) -> pl.DataFrame:
+    """Return scores of two models with ties, and weights of 1 to 4 rows."""
     rng = np.random.default_rng(11)
     truth = rng.integers(0, 2, m)
     columns = {
@@ -89,43 +92,43 @@ def of_scikit_learn(t: Any, s: Any, w: Any) -> dict[str, float]:
 
 
 def test_scikit_learn() -> None:
-    frame = scored()
+    frame = weighted_scores()
     truth, weight = frame["truth"].to_numpy(), frame["n"].to_numpy()
     expected = [of_scikit_learn(truth, frame[m].to_numpy(), weight) for m in ("a", "b")]
     names = tuple(expected[0])
-    found = measures(frame, *names, weight="n", kind="score")
-    assert (found.models, found.metrics, found.reasons) == (("a", "b"), names, {})
-    assert found.replicates is None
-    for row, model in zip(found.values.tolist(), expected, strict=True):
+    values = measures(frame, *names, weight="n", kind="score")
+    assert (values.models, values.metrics, values.reasons) == (("a", "b"), names, {})
+    assert values.replicates is None
+    for row, model in zip(values.values.tolist(), expected, strict=True):
         assert dict(zip(names, row, strict=True)) == pytest.approx(model, abs=1e-12)
     whole = measures_needing(names, "confusion")
     labels = frame.with_columns((pl.col("a", "b") >= 0.5).cast(pl.Int64))
     of_labels = measures(labels, *whole, weight="n")
-    same = [of_labels.metrics.index(name) for name in names if name in whole]
+    places = [of_labels.metrics.index(name) for name in names if name in whole]
     np.testing.assert_array_equal(
-        of_labels.values[:, same], found.values[:, [names.index(n) for n in names if n in whole]]
+        of_labels.values[:, places], values.values[:, [names.index(n) for n in names if n in whole]]
     )
 
 
 def test_every_measure_has_a_value_inside_its_range() -> None:
-    found = measures([CANCER / "scores.csv"], *MEASURED, positive="malignant", resamples=100)
-    assert found.metrics == MEASURED
-    assert found.replicates is not None
-    assert found.replicates.shape == (100, 6, len(MEASURED))
+    values = measures([CANCER / "scores.csv"], *MEASURED, positive="malignant", resamples=100)
+    assert values.metrics == MEASURED
+    assert values.replicates is not None
+    assert values.replicates.shape == (100, 6, len(MEASURED))
     for j, name in enumerate(MEASURED):
         measure = find_measure(name)
         assert measure is not None, name
-        for values in (found.values[:, j], found.replicates[:, :, j]):
-            assert (values >= measure.low).all(), name
-            assert (values <= measure.high).all(), name
+        for numbers in (values.values[:, j], values.replicates[:, :, j]):
+            assert (numbers >= measure.low).all(), name
+            assert (numbers <= measure.high).all(), name
 
 
 def test_without_names_there_are_four() -> None:
     frame = pl.DataFrame({"truth": [1, 1, 1, 0, 0, 0, 0], "a": [1, 1, 0, 1, 0, 0, 0]})
-    found = measures(frame)
-    assert found.metrics == DEFAULT
+    values = measures(frame)
+    assert values.metrics == DEFAULT
     # TP 2, FN 1, FP 1, TN 3
-    assert found.values.tolist() == [[2 / 3, 3 / 4, 2 / 3, 3 / 4]]
+    assert values.values.tolist() == [[2 / 3, 3 / 4, 2 / 3, 3 / 4]]
 
 
 def test_class_probabilities_are_measured_as_the_positives_scores() -> None:
@@ -187,11 +190,11 @@ def test_what_is_undefined_says_why(cells: tuple[int, int, int, int]) -> None:
     pairs = [(1, 1), (0, 1), (1, 0), (0, 0)]
     rows = [pair for pair, count in zip(pairs, cells, strict=True) for _ in range(count)]
     frame = pl.DataFrame(rows, schema=["truth", "a"], orient="row")
-    found = measures(frame, *expected, positive="1", classes=("0", "1"))
-    reasons = {name: found.reasons.get((0, j)) for j, name in enumerate(found.metrics)}
+    values = measures(frame, *expected, positive="1", classes=("0", "1"))
+    reasons = {name: values.reasons.get((0, j)) for j, name in enumerate(values.metrics)}
     assert reasons == expected
     for j, reason in enumerate(expected.values()):
-        value = found.values[0, j]
+        value = values.values[0, j]
         assert math.isnan(value) == (reason is not None and "infinite" not in reason)
         assert math.isinf(value) == (reason is not None and "infinite" in reason)
 
@@ -199,28 +202,28 @@ def test_what_is_undefined_says_why(cells: tuple[int, int, int, int]) -> None:
 def test_one_class_has_no_ranking() -> None:
     frame = pl.DataFrame({"truth": [0, 0, 0], "a": [0.1, 0.2, 0.75]})
     names = ("roc_auc", "gini", "ks", "average_precision", "brier")
-    found = measures(frame, *names, positive="1", classes=("0", "1"))
+    values = measures(frame, *names, positive="1", classes=("0", "1"))
     single = dict.fromkeys([(0, 0), (0, 1), (0, 2)], "single_class")
-    assert found.reasons == {**single, (0, 3): "no_positive_truth"}
-    assert found.values[0, 4] == pytest.approx((0.1**2 + 0.2**2 + 0.75**2) / 3)
+    assert values.reasons == {**single, (0, 3): "no_positive_truth"}
+    assert values.values[0, 4] == pytest.approx((0.1**2 + 0.2**2 + 0.75**2) / 3)
 
 
 def test_clipped_probabilities_are_counted() -> None:
     frame = pl.DataFrame(
         {"truth": [1, 1, 0], "a": [0.0, 0.5, 1.0], "b": [0.5, 0.6, 0.0], "n": [1, 4, 2]}
     )
-    found = measures(frame, "log_loss", weight="n", kind="score")
-    (note,) = (note.message for note in found.notes if note.code == "clipped")
+    values = measures(frame, "log_loss", weight="n", kind="score")
+    (note,) = (note.message for note in values.notes if note.code == "clipped")
     assert numbers_in(note)[0] == 1 + 2
     check_text(note)
-    assert found.values[0, 0] == pytest.approx((3 * 52 + 4) * math.log(2) / 7)
+    assert values.values[0, 0] == pytest.approx((3 * 52 + 4) * math.log(2) / 7)
     notes = measures(frame, "brier", weight="n", kind="score").notes
     assert "clipped" not in [note.code for note in notes]
 
 
 @pytest.mark.parametrize("name", ["roc_auc", "brier"])
 def test_labels_have_no_scores(name: str) -> None:
-    frame = scored().drop("n").with_columns(c=pl.col("truth"))
+    frame = weighted_scores().drop("n").with_columns(c=pl.col("truth"))
     with pytest.raises(UsageError) as caught:
         measures(frame, "f1", name, model=("a", "c"))
     assert caught.value.problems[0].code == "needs-scores"
@@ -228,7 +231,7 @@ def test_labels_have_no_scores(name: str) -> None:
 
 
 def test_scores_that_are_no_probabilities() -> None:
-    frame = scored().with_columns(c=pl.col("a") * 3, d=pl.col("a") - 1)
+    frame = weighted_scores().with_columns(c=pl.col("a") * 3, d=pl.col("a") - 1)
     options: dict[str, Any] = {"any_range": True, "model": ("a", "c", "d")}
     with pytest.raises(DataError) as caught:
         measures(frame, "brier", "roc_auc", "log_loss", **options)
@@ -236,8 +239,8 @@ def test_scores_that_are_no_probabilities() -> None:
         ("bad-probability", "c"),
         ("bad-probability", "d"),
     ]
-    found = measures(frame, "roc_auc", **options)
-    assert found.values[1:] == pytest.approx(found.values[0, 0])
+    values = measures(frame, "roc_auc", **options)
+    assert values.values[1:] == pytest.approx(values.values[0, 0])
 
 
 def test_names() -> None:
@@ -269,5 +272,5 @@ def test_unknown_names(name: str, offered: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_measure_names(["f1", name])
     assert offered in str(caught.value)
-    assert [problem.code for problem in caught.value.problems] == ["unknown-measure"]
+    assert problem_codes(caught.value) == ["unknown-measure"]
     check_text(str(caught.value))

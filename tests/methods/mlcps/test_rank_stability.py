@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 import pytest
 
 import clfeval
 from clfeval.methods.mlcps.ranking import dense_ranks, order_ranks
 from clfeval.methods.mlcps.robustness import redundant_rows
+from tests.methods.mlcps.reference import named_metric_frame
+from tests.results import rows_by, value_of
 from tests.texts import check_text
-
-
-def frame(models: dict[str, list[float]], names: str = "abcdefghij") -> pl.DataFrame:
-    columns = zip(*models.values(), strict=True)
-    return pl.DataFrame(
-        {"model": list(models), **{n: list(c) for n, c in zip(names, columns, strict=False)}}
-    )
 
 
 def test_the_example_whose_winner_hangs_on_the_order() -> None:
     """METHODS section 4: the same four numbers in two orders, .18 and .50; x lies between."""
     models = {"far": [0.9, 0.1, 0.9, 0.1], "near": [0.9, 0.9, 0.1, 0.1], "x": [0.5] * 4}
-    result = clfeval.mlcps(frame(models), direction=dict.fromkeys("abc", "max"))
-    rows = {str(row["model"]): row for row in result.tables["models"]}
-    assert rows["far"]["mlcps"].value == pytest.approx(0.18)
-    assert rows["near"]["mlcps"].value == pytest.approx(0.50)
-    assert rows["x"]["mlcps"].value == pytest.approx(0.5 * 4 * 0.25)
+    table = named_metric_frame(models, metrics="abcd")
+    result = clfeval.mlcps(table, direction=dict.fromkeys("abc", "max"))
+    rows = rows_by(result, "models", "model")
+    assert value_of(rows["far"]["mlcps"]) == pytest.approx(0.18)
+    assert value_of(rows["near"]["mlcps"]) == pytest.approx(0.50)
+    assert value_of(rows["x"]["mlcps"]) == pytest.approx(0.5 * 4 * 0.25)
     for row in (rows["far"], rows["near"]):
-        assert row["lowest"].value == pytest.approx(0.18)
-        assert row["highest"].value == pytest.approx(0.50)
-    ranks = {str(row["model"]): row for row in result.tables["ranks"]}
+        assert value_of(row["lowest"]) == pytest.approx(0.18)
+        assert value_of(row["highest"]) == pytest.approx(0.50)
+    ranks = rows_by(result, "ranks", "model")
     # near ties with x here; in another order far does, and near falls behind
     assert (ranks["near"]["mlcps"], ranks["x"]["mlcps"], ranks["far"]["mlcps"]) == (1, 1, 2)
     assert (ranks["near"]["best_over_orders"], ranks["near"]["worst_over_orders"]) == (1, 2)
@@ -44,21 +39,22 @@ def test_many_metrics_are_sampled_and_what_is_said_of_them_is_proved() -> None:
     rays = np.vstack(
         [np.full(12, 0.99), *(rng.permutation(middle) for _ in range(5)), np.full(12, 0.1)]
     )
-    found = order_ranks(rays, seed=0)
-    assert not found.everything
-    assert found.looked_at == 2000
-    assert found.settled[0]
-    assert not found.dependent[0]
-    assert (found.best[0], found.worst[0]) == (1, 1)
-    assert found.dependent[1:6].all()
-    assert not found.settled[6]  # the five above it may tie in some order, which moves it up
-    assert not (found.dependent & found.settled).any()
+    ranks = order_ranks(rays, seed=0)
+    assert not ranks.everything
+    assert ranks.looked_at == 2000
+    assert ranks.settled[0]
+    assert not ranks.dependent[0]
+    assert (ranks.best[0], ranks.worst[0]) == (1, 1)
+    assert ranks.dependent[1:6].all()
+    assert not ranks.settled[6]  # the five above it may tie in some order, which moves it up
+    assert not (ranks.dependent & ranks.settled).any()
     again = order_ranks(rays[::-1], seed=0)
-    assert again.best[::-1].tolist() == found.best.tolist()
+    assert again.best[::-1].tolist() == ranks.best.tolist()
 
 
 def test_of_three_metrics_none_can_be_spared() -> None:
-    result = clfeval.mlcps(frame({"a": [0.5, 0.6, 0.7], "b": [0.6, 0.5, 0.6]}))
+    models = {"a": [0.5, 0.6, 0.7], "b": [0.6, 0.5, 0.6]}
+    result = clfeval.mlcps(named_metric_frame(models, metrics="abc"))
     assert [row["winner_without"] for row in result.tables["metrics"]] == [None] * 3
     assert [row["moved_without"] for row in result.tables["metrics"]] == [None] * 3
 

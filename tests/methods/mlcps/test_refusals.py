@@ -9,26 +9,27 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval import DataError, Result, UsageError
+from clfeval import DataError, UsageError
+from tests.results import rows_of, warning_codes, warning_messages
 from tests.shell import at_shell
 from tests.texts import check_text, numbers_in, problem_places
 
 
-def table(folder: Path, text: str) -> Path:
+def metrics_file(folder: Path, text: str) -> Path:
     path = folder / "metrics.csv"
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def refused(folder: Path, text: str, **options: object) -> DataError:
-    path = table(folder, text)
+def refusal_of(folder: Path, text: str, **options: object) -> DataError:
+    path = metrics_file(folder, text)
     with pytest.raises(DataError) as caught:
         at_shell(clfeval.mlcps)(path, **options)  # type: ignore[arg-type]
     return caught.value
 
 
-def said(error: DataError, folder: Path) -> list[str]:
-    """Return where the problems are, and keep the words."""
+def checked_places(error: DataError, folder: Path) -> list[str]:
+    """Return where the problems are, and check the text."""
     text = str(error).replace(f"{folder}/", "")
     check_text(text)
     return problem_places(text)
@@ -93,8 +94,8 @@ REFUSED: dict[str, tuple[str, list[str], str]] = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_values_that_no_ray_can_have(case: str, tmp_path: Path) -> None:
     text, places, offered = REFUSED[case]
-    error = refused(tmp_path, f"model,{text}")
-    assert said(error, tmp_path) == places
+    error = refusal_of(tmp_path, f"model,{text}")
+    assert checked_places(error, tmp_path) == places
     assert offered in str(error.hint)
     if case == "unbounded":
         assert error.fixes == {"rescale": {"dor": (0, 200)}}
@@ -112,8 +113,8 @@ def test_a_scale_makes_a_ray_of_a_metric_that_had_none(
     name: str, values: tuple[float, float], scale: tuple[float, float], d: tuple[float, float]
 ) -> None:
     frame = pl.DataFrame({"model": ["a", "b"], "f1": [0.8, 0.7], name: values, "auc": [0.9, 0.8]})
-    rows = clfeval.mlcps(frame, rescale={name: scale}).tables["profile"]
-    assert [row["d"] for row in rows if row["metric"] == name] == pytest.approx(d)
+    rows = rows_of(clfeval.mlcps(frame, rescale={name: scale}), "profile", metric=name)
+    assert [row["d"] for row in rows] == pytest.approx(d)
 
 
 @pytest.mark.parametrize("low", [True, False])
@@ -121,14 +122,14 @@ def test_a_scale_that_hardly_tells_models_apart_is_noted(low: bool) -> None:
     f1 = [0.94, 0.5] if low else [99.9, 99.8]
     frame = pl.DataFrame({"model": ["a", "b"], "f1": f1, "x": [0.1, 0.2], "y": [0.3, 0.4]})
     result = clfeval.mlcps(frame, rescale={"f1": (0, 100)}, direction={"x": "max", "y": "max"})
-    assert "narrow" in codes(result)
-    assert "narrow" not in codes(
+    assert "narrow" in warning_codes(result)
+    assert "narrow" not in warning_codes(
         clfeval.mlcps(frame, metric=["x", "y", "f1"], rescale={"f1": (0, 1) if low else (99, 100)})
     )
 
 
 def test_globs_stand_for_metrics_and_names_go_before_them(tmp_path: Path) -> None:
-    path = table(tmp_path, "model,acc,f1,auc\na,87.5,80,90\nb,70,70,80\n")
+    path = metrics_file(tmp_path, "model,acc,f1,auc\na,87.5,80,90\nb,70,70,80\n")
     result = clfeval.mlcps(path, rescale={"*": (0, 100), "f1": (0, 200)}, metric_weight={"a*": 2})
     assert result.parameters["scales"] == {"acc": [0, 100], "f1": [0, 200], "auc": [0, 100]}
     assert result.parameters["weights"] == {"acc": 2, "f1": 1, "auc": 2}
@@ -139,38 +140,37 @@ def test_globs_stand_for_metrics_and_names_go_before_them(tmp_path: Path) -> Non
 
 
 def test_ids_and_truth_are_predictions_whatever_the_truth_is_made_of(tmp_path: Path) -> None:
-    error = refused(tmp_path, "id,truth,rf,svm,lr\ns1,benign,.8,.7,.6\ns2,malignant,.9,.8,.7\n")
+    error = refusal_of(tmp_path, "id,truth,rf,svm,lr\ns1,benign,.8,.7,.6\ns2,malignant,.9,.8,.7\n")
     assert error.problems[0].code == "which-layout"
     assert "--from predictions" in str(error.parts[0].hint)
     assert error.fixes == {"source": "predictions"}
 
 
 def test_outside_the_scale_given(tmp_path: Path) -> None:
-    error = refused(tmp_path, "model,f1,auc,x\na,.8,.9,3\nb,.7,.8,7\n", rescale={"x": (0, 5)})
-    assert said(error, tmp_path) == ["metrics.csv:3: column 'x': [outside-scale]"]
+    error = refusal_of(tmp_path, "model,f1,auc,x\na,.8,.9,3\nb,.7,.8,7\n", rescale={"x": (0, 5)})
+    assert checked_places(error, tmp_path) == ["metrics.csv:3: column 'x': [outside-scale]"]
 
 
 @pytest.mark.parametrize("name", ["val_loss", "Test Error", "latency ms", "rmse"])
 def test_a_name_that_speaks_of_less_must_be_explained(name: str, tmp_path: Path) -> None:
     text = f"model,f1,auc,{name}\na,.8,.9,.2\nb,.7,.8,.1\n"
-    error = refused(tmp_path, text)
+    error = refusal_of(tmp_path, text)
     assert error.problems[0].code == "unknown-direction"
-    for one in ("min", "max"):
-        assert f"--direction {quote(name)}={one}" in str(error.hint)
-    result = clfeval.mlcps(table(tmp_path, text), direction={name: "min"})
-    d = [row["d"] for row in result.tables["profile"] if row["metric"] == name]
-    assert d == [0.8, 0.9]
+    for direction in ("min", "max"):
+        assert f"--direction {quote(name)}={direction}" in str(error.hint)
+    result = clfeval.mlcps(metrics_file(tmp_path, text), direction={name: "min"})
+    assert [row["d"] for row in rows_of(result, "profile", metric=name)] == [0.8, 0.9]
 
 
 @pytest.mark.parametrize(("name", "best"), [("phi", 0), ("calibration_slope", 1), ("citl", 0)])
 def test_a_measure_that_is_best_in_between(tmp_path: Path, name: str, best: int) -> None:
-    error = refused(tmp_path, f"model,f1,auc,{name}\na,.8,.9,.2\nb,.7,.8,.1\n")
+    error = refusal_of(tmp_path, f"model,f1,auc,{name}\na,.8,.9,.2\nb,.7,.8,.1\n")
     assert error.problems[0].code == "no-direction"
     assert best in numbers_in(error.problems[0].message)
 
 
 def test_weights_of_zero_may_leave_too_few(tmp_path: Path) -> None:
-    path = table(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
+    path = metrics_file(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
     with pytest.raises(DataError) as few:
         at_shell(clfeval.mlcps)(path, metric_weight={"mcc": 0})
     assert few.value.problems[0].code == "too-few-metrics"
@@ -178,7 +178,7 @@ def test_weights_of_zero_may_leave_too_few(tmp_path: Path) -> None:
         at_shell(clfeval.mlcps)(
             path, metric_weight=dict.fromkeys(("f1", "auc", "mcc"), 0), zero_weight="ray"
         )
-    said(few.value, tmp_path)
+    checked_places(few.value, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_weights_of_zero_may_leave_too_few(tmp_path: Path) -> None:
     ],
 )
 def test_options_that_name_no_metric(option: str, value: object, tmp_path: Path) -> None:
-    path = table(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
+    path = metrics_file(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
     with pytest.raises(UsageError) as caught:
         at_shell(clfeval.mlcps)(path, **{option: value})  # type: ignore[arg-type]
     assert f"--{option.replace('_', '-')}" in caught.value.problems[0].message
@@ -226,14 +226,10 @@ def test_options_that_name_no_metric(option: str, value: object, tmp_path: Path)
     ids=str,
 )
 def test_options_no_computation_accepts(options: dict[str, object], tmp_path: Path) -> None:
-    path = table(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
+    path = metrics_file(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
     flag = {"source": "--from"}.get(name := next(iter(options)), f"--{name.replace('_', '-')}")
     with pytest.raises(UsageError, match=f"^{flag} "):
         at_shell(clfeval.mlcps)(path, **options)  # type: ignore[arg-type]
-
-
-def codes(result: Result) -> list[str]:
-    return [warning.code for warning in result.warnings]
 
 
 def test_warnings_name_what_is_assumed_or_turned() -> None:
@@ -247,12 +243,13 @@ def test_warnings_name_what_is_assumed_or_turned() -> None:
         }
     )
     result = clfeval.mlcps(frame)
-    assert {"flipped", "assumed-direction", "other-scale"} <= set(codes(result))
-    said = {warning.code: warning.message for warning in result.warnings}
-    assert "'brier'" in said["flipped"]
-    assert "'gain'" in said["assumed-direction"]
+    assert {"flipped", "assumed-direction", "other-scale"} <= set(warning_codes(result))
+    (flipped,) = warning_messages(result, "flipped")
+    assert "'brier'" in flipped
+    (assumed,) = warning_messages(result, "assumed-direction")
+    assert "'gain'" in assumed
     quiet = clfeval.mlcps(frame, direction={"gain": "max"}, rescale={"mcc": (-1, 1)})
-    assert not {"assumed-direction", "other-scale"} & set(codes(quiet))
+    assert not {"assumed-direction", "other-scale"} & set(warning_codes(quiet))
 
 
 def test_rounding_is_no_offence() -> None:

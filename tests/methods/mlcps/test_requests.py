@@ -12,6 +12,7 @@ import pytest
 
 import clfeval
 from clfeval import Result, UsageError
+from tests.results import problem_codes, rows_of, value_of, warning_messages
 from tests.shell import at_shell
 from tests.texts import numbers_in
 
@@ -57,9 +58,9 @@ def test_what_changes_a_number_is_signed(options: dict[str, Any]) -> None:
     "options", [{"seed": 7}, {"zero_weight": "ray"}, {"metric_weight": {"f1": 1}}]
 )
 def test_what_changes_none_is_not(options: dict[str, Any]) -> None:
-    ours, plain = clfeval.mlcps(FRAME, **options), clfeval.mlcps(FRAME)
-    assert ours.tables == plain.tables
-    assert ours.signature == plain.signature
+    result, plain = clfeval.mlcps(FRAME, **options), clfeval.mlcps(FRAME)
+    assert result.tables == plain.tables
+    assert result.signature == plain.signature
 
 
 def test_a_name_with_a_star_is_a_name_in_the_other_table_too() -> None:
@@ -99,26 +100,26 @@ def never(tmp_path: Path) -> Path:
     return path
 
 
-def refused(path: Path, **options: Any) -> None:
+def check_refusal(path: Path, **options: Any) -> None:
     """See that the precision of `never` is no ray."""
     with pytest.raises(clfeval.DataError) as caught:
         at_shell(clfeval.mlcps)(path, **options)
-    assert [one.code for one in caught.value.problems] == ["undefined-metric"]
+    assert problem_codes(caught.value) == ["undefined-metric"]
     assert {"precision", "'never'"} <= {*caught.value.problems[0].message.split()}
 
 
 def test_a_measure_of_weight_zero_may_be_undefined(tmp_path: Path) -> None:
     path = never(tmp_path)
     options: dict[str, Any] = {"source": "predictions", "interval": "none"}
-    refused(path, **options)
+    check_refusal(path, **options)
     dropped = clfeval.mlcps(path, metric_weight={"precision": 0}, **options)
     assert dropped.parameters["metrics"] == ["sensitivity", "specificity", "npv"]
     assert json.loads(dropped.to_json())["summary"]["models"] == 2
     aliased = clfeval.mlcps(path, metric_weight={"ppv": 0}, **options)
     assert aliased.tables == dropped.tables
     # it is something still as a ray, and as a wish
-    for other in ({"zero_weight": "ray"}, {"desirability": {"precision": "maximize"}}):
-        refused(path, metric_weight={"precision": 0}, **other, **options)
+    for role in ({"zero_weight": "ray"}, {"desirability": {"precision": "maximize"}}):
+        check_refusal(path, metric_weight={"precision": 0}, **role, **options)
 
 
 def test_of_many_classes_one_is_held_against_the_rest() -> None:
@@ -129,8 +130,8 @@ def test_of_many_classes_one_is_held_against_the_rest() -> None:
         interval="none",
         metric=["accuracy", "f1", "mcc"],
     )
-    (said,) = [w.message for w in result.warnings if w.code == "merged-classes"]
-    assert {8, 9} <= {*numbers_in(said)}
+    (note,) = warning_messages(result, "merged-classes")
+    assert {8, 9} <= {*numbers_in(note)}
 
 
 @pytest.mark.parametrize(
@@ -168,8 +169,8 @@ def test_the_wish_decides_nothing_about_the_direction_of_a_ray() -> None:
 def test_one_metric_has_a_mean_and_no_spread() -> None:
     frame = FRAME.select("model", "f1")
     result = clfeval.mlcps(frame, desirability={"f1": "maximize"})
-    row = result.tables["models"][0]
-    assert row["mean"].value == 0.8
+    row = rows_of(result, "models")[0]
+    assert value_of(row["mean"]) == 0.8
     assert (row["sd"].value, row["sd"].reason) == (None, "too_few_metrics")
 
 

@@ -19,7 +19,7 @@ from tests.methods.mlcps import reference as ref
 Splits = list[list[list[int]]]  # splits, models, metrics: eighths
 
 
-def drawn(splits: int, k: int, n: int, seed: int, top: int = 8) -> Splits:
+def random_splits(splits: int, k: int, n: int, seed: int, top: int = 8) -> Splits:
     rng = random.Random(seed)
     return [[[rng.randint(0, top) for _ in range(n)] for _ in range(k)] for _ in range(splits)]
 
@@ -32,10 +32,10 @@ def cv_results(values: Splits, names: list[str], scale: float = 8) -> pl.DataFra
     columns["param_C"] = list(range(k))
     columns["params"] = [f"{{'C': {i}}}" for i in range(k)]
     for j, name in enumerate(names):
-        of = [[row[j] / scale for row in models] for models in values]
-        for i, column in enumerate(of):
+        by_split = [[row[j] / scale for row in models] for models in values]
+        for i, column in enumerate(by_split):
             columns[f"split{i}_test_{name}"] = list(column)
-        columns[f"mean_test_{name}"] = [ref.mean(v) for v in zip(*of, strict=True)]
+        columns[f"mean_test_{name}"] = [ref.mean(v) for v in zip(*by_split, strict=True)]
         columns[f"std_test_{name}"] = [0.0] * k
         columns[f"rank_test_{name}"] = [1] * k
     return pl.DataFrame(columns)
@@ -46,7 +46,7 @@ NAMES = ["accuracy", "f1", "recall", "precision", "roc_auc"]
 
 @pytest.mark.parametrize(("splits", "k", "n", "top"), [(3, 4, 5, 8), (5, 6, 4, 3), (2, 3, 3, 8)])
 def test_splits_by_raw_arithmetic(splits: int, k: int, n: int, top: int) -> None:
-    values = drawn(splits, k, n, seed=splits + k, top=top)
+    values = random_splits(splits, k, n, seed=splits + k, top=top)
     result = clfeval.mlcps(cv_results(values, NAMES[:n]))
     areas = [[ref.shoelace([v / 8 for v in row]) for row in models] for models in values]
     ranks = [ref.dense([ref.around(row) for row in models]) for models in values]
@@ -73,7 +73,7 @@ def test_splits_by_raw_arithmetic(splits: int, k: int, n: int, top: int) -> None
 
 
 def test_weights_directions_and_ranges_hold_for_every_split() -> None:
-    values = drawn(4, 5, 3, seed=3)
+    values = random_splits(4, 5, 3, seed=3)
     table = cv_results(values, ["recall", "fpr", "mcc"])
     result = clfeval.mlcps(table, metric_weight={"recall": 2}, rescale={"mcc": (-1, 1)})
     rays = [[[a / 4, 1 - b / 8, (c / 8 + 1) / 2] for a, b, c in models] for models in values]
@@ -87,7 +87,7 @@ def test_weights_directions_and_ranges_hold_for_every_split() -> None:
 
 
 def test_one_split_has_no_spread() -> None:
-    values = drawn(1, 4, 4, seed=5)
+    values = random_splits(1, 4, 4, seed=5)
     result = clfeval.mlcps(cv_results(values, NAMES[:4]))
     rows = result.tables["models"]
     assert ref.column(rows, "split_sd") == [None] * 4
@@ -95,7 +95,7 @@ def test_one_split_has_no_spread() -> None:
 
 
 def test_more_than_nine_splits_keep_their_order() -> None:
-    values = drawn(11, 2, 3, seed=6)
+    values = random_splits(11, 2, 3, seed=6)
     rows = clfeval.mlcps(cv_results(values, NAMES[:3])).tables["splits"]
     assert [row["split"] for row in rows[::2]] == [f"split{i}" for i in range(11)]
     areas = [ref.shoelace([v / 8 for v in row]) for models in values for row in models]

@@ -15,27 +15,27 @@ from tests.texts import check_text, problem_places
 FRAME = pl.DataFrame({"model": ["a"], "f1": [0.5], "no": [0.8], "auc": [0.9], "mcc": [0.4]})
 
 
-def written(folder: Path, text: str) -> Path:
+def weights_file(folder: Path, text: str) -> Path:
     path = folder / "weights.yaml"
     path.write_text(text, encoding="utf-8")
     return path
 
 
 def test_a_file_of_weights(tmp_path: Path) -> None:
-    path = written(tmp_path, "f1: 2  # twice\nno: 0.5\nauc: 1e-1\n")
+    path = weights_file(tmp_path, "f1: 2  # twice\nno: 0.5\nauc: 1e-1\n")
     assert read_weights(path) == {"f1": 2.0, "no": 0.5, "auc": 0.1}
     result = clfeval.mlcps(FRAME, metric_weight=path)
     assert result.parameters["weights"] == {"f1": 2.0, "no": 0.5, "auc": 0.1, "mcc": 1.0}
 
 
 def test_the_mapping_says_the_same_as_the_file(tmp_path: Path) -> None:
-    path = written(tmp_path, "{f1: 2, mcc: 0}")
-    both = [
+    path = weights_file(tmp_path, "{f1: 2, mcc: 0}")
+    results = [
         clfeval.mlcps(FRAME, metric_weight=weight, direction={"no": "max"})
         for weight in (path, {"f1": 2, "mcc": 0})
     ]
-    assert both[0].to_json() == both[1].to_json()
-    assert [row["metric"] for row in both[0].tables["metrics"]] == ["f1", "no", "auc"]
+    assert results[0].to_json() == results[1].to_json()
+    assert [row["metric"] for row in results[0].tables["metrics"]] == ["f1", "no", "auc"]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_the_mapping_says_the_same_as_the_file(tmp_path: Path) -> None:
 )
 def test_files_that_hold_no_weights(text: str, line: int, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
-        read_weights(written(tmp_path, text))
+        read_weights(weights_file(tmp_path, text))
     message = str(caught.value).replace(f"{tmp_path}/", "")
     assert problem_places(message) == [f"weights.yaml:{line}:1: [configuration]"]
     check_text(message)

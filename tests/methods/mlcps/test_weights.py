@@ -22,7 +22,7 @@ def shares(d: list[list[float]], draws: int = DRAWS, seed: int = 1) -> tuple[lis
     return wins.tolist(), free.tolist()
 
 
-def near(wins: int, share: float) -> bool:
+def is_near(wins: int, share: float) -> bool:
     """Within five standard deviations of a binomial."""
     return abs(wins - DRAWS * share) <= 5 * math.sqrt(DRAWS * share * (1 - share))
 
@@ -31,14 +31,14 @@ def near(wins: int, share: float) -> bool:
 def test_two_models_share_the_simplex(h: float) -> None:
     # w1 w2 against h w2 w3: first where E1 > h E3, of probability 1 / (1 + h)
     wins, free = shares([[1, 1, 0], [0, h, 1]])
-    assert near(wins[0], 1 / (1 + h))
+    assert is_near(wins[0], 1 / (1 + h))
     assert sum(wins) == DRAWS
     assert wins == free  # three metrics have one order
 
 
 def test_mirrored_models_get_a_half_each_and_a_dominated_one_nothing() -> None:
     wins, free = shares([[0.9, 0.5, 0.2], [0.1, 0.5, 0.2], [0.2, 0.5, 0.9]])
-    assert near(wins[0], 1 / 2)
+    assert is_near(wins[0], 1 / 2)
     assert wins[1] == 0
     assert wins == free
 
@@ -47,17 +47,17 @@ def test_the_order_of_metrics_makes_the_difference() -> None:
     # MLcps: w1 w2 against 0, as metrics 1 and 3 are no neighbours; order-free: w1 w2, w1 w3
     wins, free = shares([[1, 1, 0, 0], [1, 0, 1, 0]])
     assert wins == [DRAWS, 0]
-    assert near(free[0], 1 / 2)
+    assert is_near(free[0], 1 / 2)
     assert sum(free) == DRAWS
     # the least of w1, w2, w3 decides
     wins, free = shares([[1, 1, 0], [0, 1, 1], [1, 0, 1]])
-    assert all(near(won, 1 / 3) for won in wins)
+    assert all(is_near(won, 1 / 3) for won in wins)
 
 
 def test_all_that_tie_are_first() -> None:
-    same = [0.3, 0.9, 0.4, 0.8]
-    close, apart = [x * (1 + 1e-14) for x in same], [x * (1 - 1e-11) for x in same]
-    wins, free = shares([same, close, apart, same], draws=500)
+    rays = [0.3, 0.9, 0.4, 0.8]
+    close, distant = [x * (1 + 1e-14) for x in rays], [x * (1 - 1e-11) for x in rays]
+    wins, free = shares([rays, close, distant, rays], draws=500)
     assert wins == free == [500, 500, 0, 500]
 
 

@@ -14,8 +14,7 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.document.cells import Estimate
 from tests.reference import Row, confusion
-
-Line = dict[str, Any]  # a row of a result table
+from tests.results import Line, four_cells, rows_by
 
 POSITION = ("sensitivity", "specificity", "phi", "delta")
 UNBIASED = (
@@ -143,52 +142,33 @@ def counts_frame(tables: Mapping[str, Cells]) -> pl.DataFrame:
     return pl.DataFrame(lines, schema=["model", "tp", "fp", "fn", "tn"], orient="row")
 
 
-def models(table: Any, **options: Any) -> dict[str, Line]:
+def model_rows(table: Any, **options: Any) -> dict[str, Line]:
     """Return the rows of `models` of the whole table by the name of the model."""
-    return whole(clfeval.phidelta(table, **options))
+    return rows_by_model(clfeval.phidelta(table, **options))
 
 
-def whole(result: Result, table: str = "models") -> dict[str, Line]:
+def rows_by_model(result: Result, table: str = "models") -> dict[str, Line]:
     """Return the rows of a table that hold for all rows of the data, by the name of the model."""
-    rows = [dict(row) for row in result.tables[table] if row["slice"] is None]
-    named = {str(row["model"]): row for row in rows}
-    assert len(named) == len(rows), "two rows of one model"
-    return named
+    return rows_by(result, table, "model", slice=None)
 
 
-def one(cells: Cells, **options: Any) -> Line:
+def model_row(cells: Cells, **options: Any) -> Line:
     """Return the row of `models` of a single 2 x 2 table."""
-    return models(counts_frame({"m": cells}), **options)["m"]
+    return model_rows(counts_frame({"m": cells}), **options)["m"]
 
 
-def counted(row: Line) -> Cells:
-    """Return the cells a row shows."""
-    return Cells(row["tp"], row["fp"], row["fn"], row["tn"])
-
-
-def value(row: Line, column: str) -> float | None:
-    """Return an estimate's value."""
-    estimate = row[column]
-    assert isinstance(estimate, Estimate)
-    return estimate.value
-
-
-def bounds(row: Line, column: str) -> tuple[float, float]:
-    """Return the ends of an estimate's interval."""
-    estimate = row[column]
-    assert isinstance(estimate, Estimate)
-    assert estimate.low is not None, f"{column} has no interval"
-    assert estimate.high is not None
-    return estimate.low, estimate.high
+def cells_shown(row: Line) -> Cells:
+    """Return the cells that a row of a result shows."""
+    return Cells(*four_cells(row))
 
 
 def reasons(row: Line) -> dict[str, str]:
     """Return why each undefined value of a row is undefined; a defined one must have no reason."""
-    found = {}
+    undefined = {}
     for name, cell in row.items():
         if isinstance(cell, Estimate):
             assert (cell.value is None) == (cell.reason is not None), (name, cell)
             if cell.value is None:
                 assert (cell.low, cell.high) == (None, None)
-                found[name] = str(cell.reason)
-    return found
+                undefined[name] = str(cell.reason)
+    return undefined

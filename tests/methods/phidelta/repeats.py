@@ -7,7 +7,8 @@ import polars as pl
 
 import clfeval
 from clfeval.api.result import Result
-from tests.methods.phidelta.byhand import Cells, counted
+from tests.methods.phidelta.byhand import Cells, cells_shown
+from tests.results import rows_by
 from tests.shell import at_shell
 from tests.tables.door import Door
 
@@ -28,14 +29,14 @@ LONG = WIDE.unpivot(
 ).sample(fraction=1, shuffle=True, seed=1)
 
 
-def cells(frame: pl.DataFrame, model: str) -> Cells:
+def cells_of_model(frame: pl.DataFrame, model: str) -> Cells:
     """Count one model's cells in a wide table."""
     pairs = list(zip(frame["truth"].to_list(), frame[model].to_list(), strict=True))
     return Cells(pairs.count((1, 1)), pairs.count((0, 1)), pairs.count((1, 0)), pairs.count((0, 0)))
 
 
 EXPECTED = {
-    (model, fold): cells(WIDE.filter(pl.col("fold") == fold), model)
+    (model, fold): cells_of_model(WIDE.filter(pl.col("fold") == fold), model)
     for model in ("a", "b")
     for fold in FOLDS
 }
@@ -46,12 +47,9 @@ COUNTS = pl.DataFrame(
 )
 
 
-def runs(result: Result) -> dict[tuple[str, str], Cells]:
+def cells_by_run(result: Result) -> dict[tuple[str, str], Cells]:
     """Return the cells of each model and run."""
-    rows = [dict(row) for row in result.tables["runs"]]
-    found = {(str(row["model"]), str(row["run"])): counted(row) for row in rows}
-    assert len(found) == len(rows)
-    return found
+    return {key: cells_shown(row) for key, row in rows_by(result, "runs", "model", "run").items()}
 
 
 refusal = Door(at_shell(clfeval.phidelta)).refusal

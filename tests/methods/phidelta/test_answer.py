@@ -12,43 +12,36 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Answer
-from clfeval.document.cells import Estimate, as_estimate
+from clfeval.document.cells import Estimate
 from clfeval.methods.phidelta.answer import MOST, classifier_answer
+from tests.limits import wilson
+from tests.methods.answers import sentences_by_code
+from tests.results import limits_of, row_of, rows_by
 from tests.texts import check_text, numbers_in
 
 LABELS = "fixtures/breast-cancer/labels.csv"
-Z = 1.959963984540054
 
 
-def table(**models: tuple[int, int]) -> pl.DataFrame:
-    """Return 100 positives and 100 negatives; each model calls the first so many of each."""
+def models_flagging(**models: tuple[int, int]) -> pl.DataFrame:
+    """Return 100 positives and 100 negatives; each model flags the first so many of each."""
     columns: dict[str, list[int]] = {"truth": [1] * 100 + [0] * 100}
     for name, (tp, fp) in models.items():
         columns[name] = [1] * tp + [0] * (100 - tp) + [1] * fp + [0] * (100 - fp)
     return pl.DataFrame(columns)
 
 
-def said(result: Result) -> dict[str, Answer]:
-    """Return the sentences by their codes, none of which there is twice."""
+def sentences(result: Result) -> dict[str, Answer]:
+    """Return the sentences by code; there are as many as an answer may have."""
     assert 1 <= len(result.answer) <= MOST
-    found = {one.code: one for one in result.answer}
-    assert len(found) == len(result.answer)
-    return found
+    return sentences_by_code(result)
 
 
 def phidelta(rows: Any, **options: Any) -> Result:
     return clfeval.phidelta(rows, **{"positive": 1, "truth": "truth", **options})
 
 
-def wilson(hits: int, rows: int) -> tuple[float, float]:
-    share, part = hits / rows, Z * Z / rows
-    middle = share + part / 2
-    half = Z * math.sqrt(share * (1 - share) / rows + Z * Z / (4 * rows * rows))
-    return (middle - half) / (1 + part), (middle + half) / (1 + part)
-
-
 def newcombe(tp: int, fp: int) -> tuple[float, float, float]:
-    """Return the difference of two shares of 100 rows each and the ends of its interval."""
+    """Return the difference of two shares of 100 rows each, and its limits."""
     (low1, high1), (low2, high2) = wilson(tp, 100), wilson(fp, 100)
     a, b = tp / 100, fp / 100
     low = a - b - math.hypot(a - low1, high2 - b)
@@ -102,13 +95,13 @@ Models = dict[str, tuple[int, int]]
 def test_who_is_best_and_how_the_others_compare(
     models: Models, codes: dict[str, list[str]]
 ) -> None:
-    result = phidelta(table(**models))
-    found = said(result)
+    result = phidelta(models_flagging(**models))
+    by_code = sentences(result)
     for code in (BEST, ALIKE, "like-chance", "better-inverted", "biased-positive"):
-        assert (code in found) == (code in codes), code
+        assert (code in by_code) == (code in codes), code
     for code, names in codes.items():
-        assert sorted(found[code].models) == sorted(names), code
-    best, ties = found[BEST], codes[BEST]
+        assert sorted(by_code[code].models) == sorted(names), code
+    best, ties = by_code[BEST], codes[BEST]
     value, low, high = newcombe(*models[ties[0]])
     assert (best.measure, best.value) == ("delta", pytest.approx(value))
     if len({models[name] for name in ties}) == 1:
@@ -116,28 +109,28 @@ def test_who_is_best_and_how_the_others_compare(
         assert {round(x, 3) for x in (value, low, high)} <= {*numbers_in(best.text)}
     else:
         assert (best.low, best.high) == (None, None)  # they have intervals of their own
-    check_text(one.text for one in result.answer)
+    check_text(sentence.text for sentence in result.answer)
 
 
 def test_what_is_true_of_no_model_is_not_said() -> None:
-    fair = said(phidelta(table(good=(90, 20), fair=(70, 50))))
-    poor = said(phidelta(table(good=(90, 20), poor=(48, 50))))
+    fair = sentences(phidelta(models_flagging(good=(90, 20), fair=(70, 50))))
+    poor = sentences(phidelta(models_flagging(good=(90, 20), poor=(48, 50))))
     assert "like-chance" not in fair
     assert "better-inverted" not in poor
     # phi is 0.1: no more than a tenth, and its interval covers that
-    assert [*said(phidelta(table(a=(90, 20))))] == [BEST]
+    assert [*sentences(phidelta(models_flagging(a=(90, 20))))] == [BEST]
 
 
 @pytest.mark.parametrize("rows", [[1, 1, 1], [0, 0, 0]])
 def test_without_a_class_nobody_is_the_best(rows: list[int]) -> None:
     frame = pl.DataFrame({"truth": rows, "a": [1, 0, 1], "b": [0, 0, 1]})
-    (one,) = phidelta(frame, classes=("0", "1")).answer
-    assert (one.code, one.models) == ("no-position", ())
-    check_text(one.text)
+    (answer,) = phidelta(frame, classes=("0", "1")).answer
+    assert (answer.code, answer.models) == ("no-position", ())
+    check_text(answer.text)
 
 
 def test_untested_models_are_answered_as_untested() -> None:
-    frame = table(a=(90, 20), b=(60, 40))
+    frame = models_flagging(a=(90, 20), b=(60, 40))
     parts = frame.with_columns(w=pl.lit(0.5))
     counts = pl.DataFrame(
         {"model": ["a", "b"], "tp": [90, 60], "fp": [20, 40], "fn": [10, 40], "tn": [80, 60]}
@@ -147,35 +140,32 @@ def test_untested_models_are_answered_as_untested() -> None:
         phidelta(parts, weight="w", interval="none"),
         clfeval.phidelta(counts),
     ):
-        found = said(result)
-        assert (found[BEST].models, found[BEST].value) == (("a",), pytest.approx(0.7))
-        assert "untested" in found
-        assert WORSE not in found
-        check_text(one.text for one in result.answer)
-    assert "untested" not in said(phidelta(frame))
+        by_code = sentences(result)
+        assert (by_code[BEST].models, by_code[BEST].value) == (("a",), pytest.approx(0.7))
+        assert "untested" in by_code
+        assert WORSE not in by_code
+        check_text(sentence.text for sentence in result.answer)
+    assert "untested" not in sentences(phidelta(frame))
 
 
 def test_compared_with_the_reference() -> None:
-    frame = table(ref=(80, 30), more=(99, 5), less=(55, 45), same=(80, 31))
-    check_text(said(phidelta(frame, reference="ref"))["compared"].text)
-    assert "compared" not in said(phidelta(frame))
+    frame = models_flagging(ref=(80, 30), more=(99, 5), less=(55, 45), same=(80, 31))
+    check_text(sentences(phidelta(frame, reference="ref"))["compared"].text)
+    assert "compared" not in sentences(phidelta(frame))
     # of 200 rows one differs, 1 / 100 of δ
     for options in ({}, {"margin": {"delta": 0.2}}):
-        one = said(phidelta(table(ref=(80, 30), a=(81, 30)), reference="ref", **options))
-        assert 0.01 in numbers_in(one["compared"].text)
-        check_text(one["compared"].text)
+        result = phidelta(models_flagging(ref=(80, 30), a=(81, 30)), reference="ref", **options)
+        compared = sentences(result)["compared"]
+        assert 0.01 in numbers_in(compared.text)
+        check_text(compared.text)
 
 
 def test_sentences_agree_where_an_interval_by_itself_excludes_0() -> None:
     result = clfeval.phidelta(LABELS, positive="malignant", reference="tree")
-    (bayes,) = (
-        row
-        for row in result.tables["comparisons"]
-        if (row["model"], row["measure"]) == ("naive_bayes", "delta")
-    )
-    assert (as_estimate(bayes["difference"]).high or 0.0) < 0
-    assert (bayes["verdict"], float(str(bayes["p_adjusted"])) > 0.05) == ("undecided", True)
-    check_text(said(result)["compared"].text)
+    bayes = row_of(result, "comparisons", model="naive_bayes", measure="delta")
+    assert limits_of(bayes["difference"])[1] < 0
+    assert (bayes["verdict"], bayes["p_adjusted"] > 0.05) == ("undecided", True)
+    check_text(sentences(result)["compared"].text)
 
 
 @pytest.mark.parametrize(
@@ -192,12 +182,12 @@ def test_sentences_agree_where_an_interval_by_itself_excludes_0() -> None:
 def test_how_many_positive_answers_are_right_where_that_is_asked_for(
     models: Models, prevalence: float, right: float | None
 ) -> None:
-    found = said(phidelta(table(**models), prevalence=(prevalence,)))
-    assert ("right" in found) == (right is not None)
+    by_code = sentences(phidelta(models_flagging(**models), prevalence=(prevalence,)))
+    assert ("right" in by_code) == (right is not None)
     if right is not None:
-        assert {prevalence, right} <= {*numbers_in(found["right"].text)}
-        check_text(found["right"].text)
-    assert "right" not in said(phidelta(table(**models)))
+        assert {prevalence, right} <= {*numbers_in(by_code["right"].text)}
+        check_text(by_code["right"].text)
+    assert "right" not in sentences(phidelta(models_flagging(**models)))
 
 
 def test_who_separates_best_over_all_thresholds() -> None:
@@ -206,21 +196,21 @@ def test_who_separates_best_over_all_thresholds() -> None:
         {"truth": [1, 1, 0, 0], "a": [0.9, 0.8, 0.6, 0.2], "b": [0.9, 0.3, 0.6, 0.2]}
     )
     for scores in (frame, frame.with_columns(b="a"), frame.drop("b")):
-        one = said(phidelta(scores, curve=True, interval="none"))["best-curve"]
-        assert 1 in numbers_in(one.text)
-        check_text(one.text)
-    assert "best-curve" not in said(phidelta(frame, interval="none"))
+        sentence = sentences(phidelta(scores, curve=True, interval="none"))["best-curve"]
+        assert 1 in numbers_in(sentence.text)
+        check_text(sentence.text)
+    assert "best-curve" not in sentences(phidelta(frame, interval="none"))
 
 
 def test_of_slices_the_whole_table_is_answered() -> None:
-    frame = table(a=(90, 20), b=(60, 40))
+    frame = models_flagging(a=(90, 20), b=(60, 40))
     parts = frame.with_columns(part=pl.Series(["x", "y"] * 100))
     assert phidelta(parts, by=("part",)).answer == phidelta(frame).answer
 
 
 def test_twenty_thousand_models_are_answered_at_once() -> None:
-    draw = np.random.default_rng(6)
-    votes, truth = draw.random((50, 20_000)) < 0.5, np.arange(50) < 25
+    dice = np.random.default_rng(6)
+    votes, truth = dice.random((50, 20_000)) < 0.5, np.arange(50) < 25
     names = tuple(f"m{i}" for i in range(20_000))
     delta = votes[truth].mean(axis=0) - votes[~truth].mean(axis=0)
     rows = [
@@ -245,10 +235,9 @@ def test_twenty_thousand_models_are_answered_at_once() -> None:
 
 
 def test_the_table_of_tied_models_is_what_the_sentence_says() -> None:
-    result = phidelta(table(a=(90, 20), b=(60, 40), c=(88, 20)))
-    tied = {row["model"]: row["tied"] for row in result.tables["best"]}
-    sentences = said(result)
+    result = phidelta(models_flagging(a=(90, 20), b=(60, 40), c=(88, 20)))
+    tied = {model: row["tied"] for model, row in rows_by(result, "best", "model").items()}
     assert tied == {"a": True, "b": False, "c": True}
-    assert sentences["not-significantly-different"].models == ("c",)
+    assert sentences(result)[ALIKE].models == ("c",)
     # a reference has its own table
-    assert "best" not in phidelta(table(a=(90, 20), b=(60, 40)), reference="a").tables
+    assert "best" not in phidelta(models_flagging(a=(90, 20), b=(60, 40)), reference="a").tables

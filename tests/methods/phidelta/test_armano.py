@@ -10,7 +10,7 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from tests.methods.phidelta.byhand import Line, value
+from tests.results import Line, four_cells, rows_by, value_of
 
 # classifier, run: specificity, sensitivity -> accuracy in %, bias (sensitivity - specificity)
 TABLE_3 = {
@@ -44,7 +44,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
 
 @pytest.fixture(scope="module")
 def runs(result: Result) -> dict[tuple[str, str], Line]:
-    return {(str(row["model"]), str(row["run"])): dict(row) for row in result.tables["runs"]}
+    return rows_by(result, "runs", "model", "run")
 
 
 @pytest.mark.parametrize("key", TABLE_3, ids=" run ".join)
@@ -53,39 +53,38 @@ def test_position_and_unbiased_accuracy(
 ) -> None:
     spec, sens, accuracy, bias = TABLE_3[key]
     row = runs[key]
-    assert value(row, "specificity") == spec
-    assert value(row, "sensitivity") == sens
-    assert value(row, "phi") == pytest.approx(bias, abs=1e-15)
-    assert value(row, "delta") == pytest.approx(sens + spec - 1, abs=1e-15)
-    assert 100 * (value(row, "accuracy_u") or 0) == pytest.approx(accuracy, abs=1e-12)
+    assert value_of(row["specificity"]) == spec
+    assert value_of(row["sensitivity"]) == sens
+    assert value_of(row["phi"]) == pytest.approx(bias, abs=1e-15)
+    assert value_of(row["delta"]) == pytest.approx(sens + spec - 1, abs=1e-15)
+    assert 100 * value_of(row["accuracy_u"]) == pytest.approx(accuracy, abs=1e-12)
 
 
 def test_the_spread_of_unbiased_accuracy_is_the_papers_s_dev(result: Result) -> None:
-    spread = {row["model"]: row for row in result.tables["run_spread"]}
+    spread = rows_by(result, "run_spread", "model")
     for model in ("C21", "E11"):
         accuracy = [acc / 100 for (name, _), (_, _, acc, _) in TABLE_3.items() if name == model]
         bias = [phi for (name, _), (_, _, _, phi) in TABLE_3.items() if name == model]
-        row = dict(spread[model])
+        row = spread[model]
         assert row["runs"] == 4
         assert row["accuracy_u_sd"] == pytest.approx(np.std(accuracy, ddof=1), rel=1e-12)
-        assert value(row, "accuracy_u_mean") == pytest.approx(np.mean(accuracy), rel=1e-12)
-        assert value(row, "phi_mean") == pytest.approx(np.mean(bias), rel=1e-12)
+        assert value_of(row["accuracy_u_mean"]) == pytest.approx(np.mean(accuracy), rel=1e-12)
+        assert value_of(row["phi_mean"]) == pytest.approx(np.mean(bias), rel=1e-12)
 
 
 def test_the_whole_table_is_the_sum_of_the_runs(result: Result) -> None:
-    totals = {row["model"]: row for row in result.tables["models"]}
+    totals = rows_by(result, "models", "model")
     for model in ("C21", "E11"):
         runs = [line[2:] for line in per_thousand() if line[0] == model]
-        row = totals[model]
         expected = [sum(cells) for cells in zip(*runs, strict=True)]
-        assert [row[name] for name in ("tp", "fp", "fn", "tn")] == expected
+        assert [*four_cells(totals[model])] == expected
     assert result.summary["runs"] == 4
     assert (result.summary["positives"], result.summary["negatives"]) == (4000, 4000)
 
 
 def test_the_fixture_is_the_same_table(fixtures: Path, result: Result) -> None:
-    kept = clfeval.phidelta(fixtures / "armano" / "runs.csv", run="run")
-    assert kept.to_dict()["tables"] == result.to_dict()["tables"]
+    stored = clfeval.phidelta(fixtures / "armano" / "runs.csv", run="run")
+    assert stored.to_dict()["tables"] == result.to_dict()["tables"]
 
 
 def test_without_run_the_repeated_models_are_refused_and_run_is_offered(fixtures: Path) -> None:

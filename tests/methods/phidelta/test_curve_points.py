@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
@@ -11,8 +9,9 @@ from hypothesis import assume, given
 
 import clfeval
 from clfeval.api.result import Result
-from tests.methods.phidelta.byhand import whole
 from tests.reference import ScoredRow
+from tests.results import Line, row_of, rows_of, warning_codes
+from tests.samples import informed_scores
 from tests.strategies import frame_of, scored_tables
 from tests.thoroughness import examples
 
@@ -21,17 +20,16 @@ TRUTH = DICE.integers(0, 2, 3000)
 MANY = pl.DataFrame(
     {
         "truth": TRUTH,
-        "s": (0.2 * TRUTH + 0.8 * DICE.random(3000)),
+        "s": informed_scores(DICE, TRUTH, 0.2),
         "hard": TRUTH ^ (DICE.random(3000) < 0.1),
         "site": np.where(DICE.random(3000) < 0.3, "A", "B"),
     }
 )
 
 
-def points(result: Result, model: str = "s", label: str | None = None) -> list[Any]:
-    return [
-        row for row in result.tables["curve"] if row["model"] == model and row["slice"] == label
-    ]
+def points_of(result: Result, model: str = "s", label: str | None = None) -> list[Line]:
+    """Return the listed points of the curve of a model in a slice."""
+    return rows_of(result, "curve", model=model, slice=label)
 
 
 @examples(30)
@@ -44,10 +42,10 @@ def test_every_point_counts_the_rows_at_or_above_its_threshold(rows: list[Scored
     positives = sum(row.n for row in rows if row.truth)
     negatives = sum(row.n for row in rows if not row.truth)
     for j in range(len(rows[0].scores)):
-        found = points(result, f"m{j}")
-        assert len(found) == 1 + len({row.scores[j] for row in rows})
-        assert found[0]["threshold"] is None
-        for point in found:
+        points = points_of(result, f"m{j}")
+        assert len(points) == 1 + len({row.scores[j] for row in rows})
+        assert points[0]["threshold"] is None
+        for point in points:
             cut = float("inf") if point["threshold"] is None else point["threshold"]
             above = [row for row in rows if row.scores[j] >= cut]
             tp = sum(row.n for row in above if row.truth)
@@ -64,17 +62,17 @@ def test_every_point_counts_the_rows_at_or_above_its_threshold(rows: list[Scored
 @pytest.mark.parametrize("limit", [3, 4, 10, 499, 3000, None])
 def test_so_many_points_at_most_with_both_ends_and_the_best(limit: int | None) -> None:
     result = clfeval.phidelta(MANY.select("truth", "s"), curve=True, points=limit)
-    found, row = points(result), whole(result, "curves")["s"]
-    assert (limit or 200) - 1 <= len(found) <= (limit or 200)
-    assert (found[0]["phi"], found[-1]["phi"]) == (-1, 1)
-    assert row["best_threshold"] in [point["threshold"] for point in found]
+    points, row = points_of(result), row_of(result, "curves", model="s")
+    assert (limit or 200) - 1 <= len(points) <= (limit or 200)
+    assert (points[0]["phi"], points[-1]["phi"]) == (-1, 1)
+    assert row["best_threshold"] in [point["threshold"] for point in points]
     assert row["points"] == 3001
 
 
 def test_two_points_are_two_points() -> None:
     """--points says how many points are listed, and two is the least it takes."""
     result = clfeval.phidelta(MANY.select("truth", "s"), curve=True, points=2)
-    assert len(points(result)) == 2
+    assert len(points_of(result)) == 2
 
 
 def test_the_number_of_points_changes_no_number_but_the_list() -> None:
@@ -91,10 +89,10 @@ def test_slices_have_the_curves_of_their_own_rows() -> None:
             MANY.filter(pl.col("site") == site).select("truth", "s"), curve=True, points="all"
         )
         label = f"site={site}"
-        expected = [dict(point) | {"slice": label} for point in points(alone)]
-        assert [dict(point) for point in points(result, label=label)] == expected
-        rows = [dict(row) for row in result.tables["curves"] if row["slice"] == label]
-        assert rows == [dict(row) | {"slice": label} for row in alone.tables["curves"]]
+        expected = [point | {"slice": label} for point in points_of(alone)]
+        assert points_of(result, label=label) == expected
+        curves = rows_of(result, "curves", slice=label)
+        assert curves == [row | {"slice": label} for row in rows_of(alone, "curves")]
 
 
 def test_models_of_labels_beside_scores_have_no_curve() -> None:
@@ -105,4 +103,4 @@ def test_models_of_labels_beside_scores_have_no_curve() -> None:
 
 def test_the_choice_on_the_same_rows_is_said() -> None:
     result = clfeval.phidelta(MANY.select("truth", "s"), curve=True)
-    assert "chosen-threshold" in [warning.code for warning in result.warnings]
+    assert "chosen-threshold" in warning_codes(result)

@@ -14,16 +14,18 @@ from sklearn.metrics import roc_auc_score
 
 import clfeval
 from clfeval.inference.rank_statistics import delong_auc
-from tests.methods.phidelta.byhand import Line, bounds, value, whole
+from tests.methods.phidelta.byhand import rows_by_model
 from tests.reference import ScoredRow
+from tests.results import Line, limits_of, value_of
 from tests.strategies import frame_of, scored_tables
 from tests.thoroughness import examples
 
 Points = list[tuple[float, Fraction, Fraction]]  # threshold, sensitivity, 1 - specificity
 
 
-def curves(table: Any, **options: Any) -> dict[str, Line]:
-    return whole(
+def curve_rows(table: Any, **options: Any) -> dict[str, Line]:
+    """Return the rows of the table `curves` by model."""
+    return rows_by_model(
         clfeval.phidelta(table, curve=True, points="all", **{"kind": "score", **options}), "curves"
     )
 
@@ -54,9 +56,9 @@ def test_a_curve_by_hand() -> None:
     3/4 - 1/3 = 5/12. phi = x + y - 1 is -1/6 at .8 and 1/12 at .6, so the line between them meets
     phi = 0 at 2/3 of the way: delta = 1/6 + (2/3) (5/12 - 1/6) = 1/3.
     """
-    row = curves(HAND)["s"]
-    assert value(row, "roc_auc") == pytest.approx(9 / 12, abs=1e-15)
-    assert value(row, "gini") == pytest.approx(2 * 9 / 12 - 1, abs=1e-15)
+    row = curve_rows(HAND)["s"]
+    assert value_of(row["roc_auc"]) == pytest.approx(9 / 12, abs=1e-15)
+    assert value_of(row["gini"]) == pytest.approx(2 * 9 / 12 - 1, abs=1e-15)
     assert row["best_threshold"] == 0.6
     assert row["best_delta"] == pytest.approx(5 / 12)
     assert row["best_phi"] == pytest.approx(3 / 4 + 1 / 3 - 1)
@@ -71,19 +73,19 @@ def test_gini_is_twice_the_auc_of_scikit_learn_less_one(rows: list[ScoredRow]) -
     """Scores from a handful of values, so that many tie; whole weights."""
     truth, n = [row.truth for row in rows], [row.n for row in rows]
     assume(len(set(truth)) == 2)
-    found = curves(frame_of(rows), weight="n", interval="none")
-    for j, row in enumerate(found.values()):
+    curves = curve_rows(frame_of(rows), weight="n", interval="none")
+    for j, row in enumerate(curves.values()):
         auc = roc_auc_score(truth, [r.scores[j] for r in rows], sample_weight=n)
-        assert value(row, "roc_auc") == pytest.approx(auc, abs=1e-12)
-        assert value(row, "gini") == pytest.approx(2 * auc - 1, abs=1e-12)
+        assert value_of(row["roc_auc"]) == pytest.approx(auc, abs=1e-12)
+        assert value_of(row["gini"]) == pytest.approx(2 * auc - 1, abs=1e-12)
 
 
 @examples(40)
 @given(scored_tables(models=(1, 3), rows=(2, 14)))
 def test_best_point_is_the_largest_delta_over_all_thresholds(rows: list[ScoredRow]) -> None:
     assume(len({row.truth for row in rows}) == 2)
-    found = curves(frame_of(rows), weight="n", interval="none")
-    for j, row in enumerate(found.values()):
+    curves = curve_rows(frame_of(rows), weight="n", interval="none")
+    for j, row in enumerate(curves.values()):
         points = walk(rows, j)
         most = max(x - y for _, x, y in points)
         assert row["best_delta"] == pytest.approx(float(most), abs=1e-15)
@@ -105,8 +107,8 @@ def test_best_point_is_the_largest_delta_over_all_thresholds(rows: list[ScoredRo
 @given(scored_tables(models=(1, 3), rows=(2, 14)))
 def test_break_even_is_read_off_the_line_across_the_delta_axis(rows: list[ScoredRow]) -> None:
     assume(len({row.truth for row in rows}) == 2)
-    found = curves(frame_of(rows), weight="n", interval="none")
-    for j, row in enumerate(found.values()):
+    curves = curve_rows(frame_of(rows), weight="n", interval="none")
+    for j, row in enumerate(curves.values()):
         points = [(cut, x + y - 1, x - y) for cut, x, y in walk(rows, j)]
         for (_, left, low), (_, right, high) in pairwise(points):
             if left <= 0 <= right:
@@ -127,18 +129,18 @@ def test_of_two_points_equally_near_the_delta_axis_the_higher_gives_the_threshol
     frame = pl.DataFrame(
         {"truth": [1] * 6 + [0] * 6, "s": [i / 8 for i in range(6)] * 2, "n": positives + negatives}
     )
-    row = curves(frame, weight="n")["s"]
+    row = curve_rows(frame, weight="n")["s"]
     assert row["break_even_threshold"] == 4 / 8
     assert row["break_even_delta"] == pytest.approx(0, abs=1e-15)
 
 
 def test_intervals_of_gini_are_those_of_the_area() -> None:
-    row = curves(HAND, level=0.9)["s"]
-    low, high = bounds(row, "roc_auc")
+    row = curve_rows(HAND, level=0.9)["s"]
+    low, high = limits_of(row["roc_auc"])
     # positives and negatives at .2 .4 .6 .8 .9
     expected = delong_auc([0, 1, 1, 1, 1], [1, 1, 0, 1, 0], level=0.9)
     assert (low, high) == (expected.low, expected.high)
-    assert bounds(row, "gini") == (2 * low - 1, 2 * high - 1)
+    assert limits_of(row["gini"]) == (2 * low - 1, 2 * high - 1)
     assert -1 <= 2 * low - 1 <= 1 / 2 <= 2 * high - 1 <= 1
 
 
@@ -153,12 +155,12 @@ def test_intervals_of_gini_are_those_of_the_area() -> None:
 def test_perfect_wrong_and_idle_scores(
     scores: list[float], gini: float, best: float, threshold: float | None
 ) -> None:
-    row = curves(pl.DataFrame({"truth": [1, 1, 0, 0], "s": scores}))["s"]
-    assert value(row, "gini") == gini
+    row = curve_rows(pl.DataFrame({"truth": [1, 1, 0, 0], "s": scores}))["s"]
+    assert value_of(row["gini"]) == gini
     assert row["best_delta"] == best
     assert row["best_threshold"] == threshold
     if len({*scores}) == 1:  # equal scores have no error
         assert row["gini"].low is None
         return
-    low, high = bounds(row, "gini")
+    low, high = limits_of(row["gini"])
     assert -1 <= low <= gini <= high <= 1

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.measures.catalog import CATALOG
-from tests.methods.phidelta.byhand import EVERY, Cells, counted, models, one, value
+from tests.methods.phidelta.byhand import EVERY, Cells, cells_shown, model_row, model_rows
 from tests.reference import Row
+from tests.results import estimate_of, four_cells, value_of
 from tests.strategies import frame_of, tables
 from tests.thoroughness import examples
 
@@ -28,13 +29,14 @@ def test_no_count_is_negative_and_nobody_is_better_than_perfect(
     assume(len(table) > 3)
     parts = [tenth / 10 for tenth in tenths[: len(table)]]
     frame = frame_of(table).with_columns(n=pl.Series(parts), oracle="truth")
-    for row in models(frame, weight="n", interval="none").values():
-        assert min(row["tp"], row["fp"], row["fn"], row["tn"]) >= 0
-        assert abs(value(row, "phi") or 0) + abs(value(row, "delta") or 0) <= 1 + 1e-15
+    for row in model_rows(frame, weight="n", interval="none").values():
+        assert min(four_cells(row)) >= 0
+        phi, delta = (estimate_of(row[name]).value or 0 for name in ("phi", "delta"))
+        assert abs(phi) + abs(delta) <= 1 + 1e-15
         for column in EVERY:
-            found = value(row, column)
-            if found is not None:
-                assert CATALOG[column].low <= found <= CATALOG[column].high, column
+            number = estimate_of(row[column]).value
+            if number is not None:
+                assert CATALOG[column].low <= number <= CATALOG[column].high, column
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -53,9 +55,11 @@ def test_the_class_totals_are_the_same_for_every_model(seed: int) -> None:
 
 def test_quarters_are_exact_and_a_scale_changes_nothing() -> None:
     frame = pl.DataFrame({"truth": [1, 1, 0, 0], "m": [1, 0, 1, 0], "n": [0.75, 0.25, 0.5, 1.5]})
-    row = models(frame, weight="n", interval="none")["m"]
+    row = model_rows(frame, weight="n", interval="none")["m"]
     # the mean weight is .75
-    assert astuple(counted(row)) == pytest.approx((1, 0.5 / 0.75, 0.25 / 0.75, 2))
-    whole = one(Cells(3, 2, 1, 6), interval="none")
+    assert astuple(cells_shown(row)) == pytest.approx((1, 0.5 / 0.75, 0.25 / 0.75, 2))
+    quadrupled = model_row(Cells(3, 2, 1, 6), interval="none")
     for column in EVERY:
-        assert value(row, column) == pytest.approx(value(whole, column), abs=1e-15), column
+        assert value_of(row[column]) == pytest.approx(value_of(quadrupled[column]), abs=1e-15), (
+            column
+        )

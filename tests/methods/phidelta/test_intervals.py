@@ -12,16 +12,8 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 import clfeval
 from clfeval.document.cells import Estimate
-from tests.methods.phidelta.byhand import (
-    Cells,
-    Line,
-    bounds,
-    counts_frame,
-    models,
-    one,
-    value,
-    whole,
-)
+from tests.methods.phidelta.byhand import Cells, counts_frame, model_row, model_rows, rows_by_model
+from tests.results import Line, limits_of, value_of
 
 TABLES = {
     str(cells): cells
@@ -43,8 +35,8 @@ def level(request: pytest.FixtureRequest) -> float:
 
 
 @pytest.fixture(scope="module")
-def rows(level: float) -> dict[str, Line]:
-    return models(counts_frame(TABLES), level=level)
+def rows_at_level(level: float) -> dict[str, Line]:
+    return model_rows(counts_frame(TABLES), level=level)
 
 
 def wilson(k: int, n: int, level: float) -> tuple[float, float]:
@@ -66,7 +58,7 @@ def square_and_add(a: float, b: float, cells: Cells, level: float) -> tuple[floa
     return middle - math.sqrt(below), middle + math.sqrt(above)
 
 
-def test_shares_of_rows_are_exact(rows: dict[str, Line], level: float) -> None:
+def test_shares_of_rows_are_exact(rows_at_level: dict[str, Line], level: float) -> None:
     for name, c in TABLES.items():
         everything = c.positives + c.negatives
         parts = {
@@ -79,31 +71,31 @@ def test_shares_of_rows_are_exact(rows: dict[str, Line], level: float) -> None:
         }
         for column, (k, n) in parts.items():
             exact = binomtest(k, n).proportion_ci(level, method="exact")
-            found = bounds(rows[name], column)
-            assert found == pytest.approx((exact.low, exact.high), abs=1e-9), column
+            limits = limits_of(rows_at_level[name][column])
+            assert limits == pytest.approx((exact.low, exact.high), abs=1e-9), column
 
 
 def test_the_joint_region_holds_each_rate_at_the_root_of_the_level(
-    rows: dict[str, Line], level: float
+    rows_at_level: dict[str, Line], level: float
 ) -> None:
     """Independent intervals at sqrt(.95) = .9747 each cover both at .95, and the point itself."""
     for name, c in TABLES.items():
-        row = rows[name]
+        row = rows_at_level[name]
         for column, k, n in (
             ("region_sensitivity", c.tp, c.positives),
             ("region_specificity", c.tn, c.negatives),
         ):
             exact = binomtest(k, n).proportion_ci(math.sqrt(level), method="exact")
-            low, high = bounds(row, column)
+            low, high = limits_of(row[column])
             assert (low, high) == pytest.approx((exact.low, exact.high), abs=1e-9)
-            assert value(row, column) == k / n
+            assert value_of(row[column]) == k / n
             assert 0 <= low <= k / n <= high <= 1
-            single = bounds(row, column.removeprefix("region_"))
+            single = limits_of(row[column.removeprefix("region_")])
             assert low <= single[0] <= single[1] <= high  # wider than each by itself
 
 
 def test_delta_and_phi_have_newcombe_s_interval_of_a_difference(
-    rows: dict[str, Line], level: float
+    rows_at_level: dict[str, Line], level: float
 ) -> None:
     """delta = TP/P - FP/N and phi = TP/P - TN/N are differences of independent proportions."""
     for name, c in TABLES.items():
@@ -111,21 +103,22 @@ def test_delta_and_phi_have_newcombe_s_interval_of_a_difference(
             expected = confint_proportions_2indep(
                 c.tp, c.positives, other, c.negatives, method="newcomb", alpha=1 - level
             )
-            assert bounds(rows[name], column) == pytest.approx(expected, abs=1e-9), column
+            limits = limits_of(rows_at_level[name][column])
+            assert limits == pytest.approx(expected, abs=1e-9), column
 
 
-def test_accuracy_u_and_error_u_follow_delta(rows: dict[str, Line]) -> None:
-    for row in rows.values():
-        low, high = bounds(row, "delta")
-        assert bounds(row, "accuracy_u") == pytest.approx(((1 + low) / 2, (1 + high) / 2))
-        assert bounds(row, "error_u") == pytest.approx(((1 - high) / 2, (1 - low) / 2))
+def test_accuracy_u_and_error_u_follow_delta(rows_at_level: dict[str, Line]) -> None:
+    for row in rows_at_level.values():
+        low, high = limits_of(row["delta"])
+        assert limits_of(row["accuracy_u"]) == pytest.approx(((1 + low) / 2, (1 + high) / 2))
+        assert limits_of(row["error_u"]) == pytest.approx(((1 - high) / 2, (1 - low) / 2))
 
 
 @pytest.mark.parametrize("prevalence", [None, 0.5, 0.01, 0.9])
 def test_the_prior_aware_pair_by_square_and_add(prevalence: float | None, level: float) -> None:
     options: dict[str, Any] = {} if prevalence is None else {"prevalence": prevalence}
     result = clfeval.phidelta(counts_frame(TABLES), level=level, totals="fixed", **options)
-    rows = whole(result, "models" if prevalence is None else "populations")
+    rows = rows_by_model(result, "models" if prevalence is None else "populations")
     for name, c in TABLES.items():
         p = float(c.prevalence) if prevalence is None else prevalence
         n = 1 - p
@@ -137,11 +130,11 @@ def test_the_prior_aware_pair_by_square_and_add(prevalence: float | None, level:
             low, high = square_and_add(a, b, c, level)
             if prevalence is None and column == "delta_b":
                 continue  # twice the accuracy of its row, less 1: see test_sampled
-            found = bounds(rows[name], column)
-            assert found == pytest.approx((low + shift, high + shift), abs=1e-9), column
+            limits = limits_of(rows[name][column])
+            assert limits == pytest.approx((low + shift, high + shift), abs=1e-9), column
         if prevalence is not None:
             low, high = square_and_add(p, -n, c, level)
-            assert bounds(rows[name], "accuracy") == pytest.approx((low + n, high + n), abs=1e-9)
+            assert limits_of(rows[name]["accuracy"]) == pytest.approx((low + n, high + n), abs=1e-9)
 
 
 MEASURES = {
@@ -154,8 +147,8 @@ MEASURES = {
 
 
 def spread(p: float, x: Any, y: Any) -> Any:
-    said = p * x + (1 - p) * y
-    return said * (1 - said)
+    flagged = p * x + (1 - p) * y
+    return flagged * (1 - flagged)
 
 
 def h(q: Any) -> Any:
@@ -174,38 +167,38 @@ def searched(measure: str, p: float, c: Cells, level: float) -> tuple[float, flo
         (k / n - q) ** 2 / (q * (1 - q) / n)
         for q, k, n in ((x, c.tp, c.positives), (y, c.fp, c.negatives))
     )
-    inside = distance <= norm.ppf((1 + level) / 2) ** 2
-    values = MEASURES[measure](p, x[inside], y[inside])
+    fits = distance <= norm.ppf((1 + level) / 2) ** 2
+    values = MEASURES[measure](p, x[fits], y[fits])
     return float(values.min()), float(values.max())
 
 
 def test_other_measures_have_their_range_over_the_score_region(level: float) -> None:
     """The grid looks from inside, so it finds at most what the program finds, and nearly that."""
-    rows = models(counts_frame(TABLES), level=level, totals="fixed")
+    rows = model_rows(counts_frame(TABLES), level=level, totals="fixed")
     for name, c in TABLES.items():
-        own = float(c.prevalence)
+        prevalence = float(c.prevalence)
         columns = [(f"{measure}_u", measure, 0.5) for measure in MEASURES]
-        columns += [(m, m, own) for m in ("f1", "mcc", "mutual_information")]
+        columns += [(m, m, prevalence) for m in ("f1", "mcc", "mutual_information")]
         for column, measure, p in columns:
-            low, high = bounds(rows[name], column)
+            low, high = limits_of(rows[name][column])
             least, most = searched(measure, p, c, level)
             assert low <= least + 1e-12 <= most <= high + 1e-12, (name, column)
-            near = 0.01 * (high - low) + 1e-9
-            assert (low, high) == pytest.approx((least, most), abs=near), (name, column)
+            slack = 0.01 * (high - low) + 1e-9
+            assert (low, high) == pytest.approx((least, most), abs=slack), (name, column)
 
 
 def test_predictive_values_of_a_population_have_the_same_kind() -> None:
     result = clfeval.phidelta(counts_frame(TABLES), prevalence=0.02)
-    for name, row in whole(result, "populations").items():
+    for name, row in rows_by_model(result, "populations").items():
         for column in ("precision", "npv", "mutual_information"):
-            low, high = bounds(row, column)
+            low, high = limits_of(row[column])
             least, most = searched(column, 0.02, TABLES[name], 0.95)
             assert low <= least + 1e-12 <= most <= high + 1e-12, (name, column)
             assert (low, high) == pytest.approx((least, most), abs=0.01 * (high - low) + 1e-9)
 
 
 def test_without_intervals_the_values_are_the_same_and_there_are_no_ends() -> None:
-    full, bare = one(Cells(30, 10, 20, 40)), one(Cells(30, 10, 20, 40), interval="none")
+    full, bare = model_row(Cells(30, 10, 20, 40)), model_row(Cells(30, 10, 20, 40), interval="none")
     for name, cell in full.items():
         if isinstance(cell, Estimate):
             assert bare[name] == Estimate(cell.value)
@@ -217,9 +210,9 @@ def test_the_methods_are_named_in_the_document() -> None:
     """METHODS 0: method and level always in the output. Only shares of rows are `exact`."""
     parameters = clfeval.phidelta(counts_frame(TABLES), level=0.9).parameters
     assert parameters["level"] == 0.9
-    said = str(parameters).casefold()
-    assert "clopper-pearson" in said
-    assert "newcombe" in said
+    text = str(parameters).casefold()
+    assert "clopper-pearson" in text
+    assert "newcombe" in text
 
 
 def test_a_single_column_of_wilson_limits_written_out() -> None:
@@ -228,5 +221,5 @@ def test_a_single_column_of_wilson_limits_written_out() -> None:
     and of 0/2 is 0, 1/3. delta = 3/4, down to 3/4 - sqrt(.25² + (1/3)²) = 1/3, up to .9.
     """
     level = math.erf(1 / math.sqrt(2))
-    low, high = bounds(one(Cells(3, 0, 1, 2), level=level), "delta")
+    low, high = limits_of(model_row(Cells(3, 0, 1, 2), level=level)["delta"])
     assert (low, high) == pytest.approx((3 / 4 - 5 / 12, 0.9), abs=1e-9)

@@ -13,6 +13,7 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from tests.methods.phidelta.byhand import Cells, counts_frame
+from tests.results import rows_of
 from tests.thoroughness import thinned
 
 TABLE = counts_frame({"m": Cells(30, 10, 20, 40)})
@@ -37,21 +38,22 @@ def h(q: float) -> float:
     return -sum(share * math.log2(share) for share in (q, 1 - q) if share > 0)
 
 
-def lines(wanted: Mapping[str, Sequence[float]], prevalence: float) -> dict[Any, Branch]:
+def isometric_branches(
+    values: Mapping[str, Sequence[float]], prevalence: float
+) -> dict[Any, Branch]:
     """Return the points of each line at the prevalence by measure, value and branch."""
-    result = clfeval.phidelta(TABLE, interval="none", prevalence=prevalence, isometrics=wanted)
-    return collected(result, prevalence)
+    result = clfeval.phidelta(TABLE, interval="none", prevalence=prevalence, isometrics=values)
+    return branches_of(result, prevalence)
 
 
-def collected(result: Result, prevalence: float) -> dict[Any, Branch]:
-    found: dict[Any, Branch] = {}
-    for row in result.tables["isometrics"]:
-        if row["prevalence"] == prevalence:
-            found.setdefault((row["measure"], row["value"], row["branch"]), []).append(row)
-    for branch in found.values():
+def branches_of(result: Result, prevalence: float) -> dict[Any, Branch]:
+    branches: dict[Any, Branch] = {}
+    for row in rows_of(result, "isometrics", prevalence=prevalence):
+        branches.setdefault((row["measure"], row["value"], row["branch"]), []).append(row)
+    for branch in branches.values():
         assert [row["point"] for row in branch] == list(range(len(branch)))
         assert len(branch) > 1
-    return found
+    return branches
 
 
 def rates(phi: float, delta: float) -> tuple[float, float]:
@@ -69,8 +71,8 @@ def test_every_point_has_the_value_and_lies_in_both_diamonds(
     measure: str, prevalence: float
 ) -> None:
     limit = h(prevalence) if measure == "mutual_information" else 1
-    for (_, wanted, _), branch in lines({measure: VALUES}, prevalence).items():
-        assert wanted <= limit
+    for (_, value, _), branch in isometric_branches({measure: VALUES}, prevalence).items():
+        assert value <= limit
         assert on_border(branch[0])
         assert on_border(branch[-1])
         for point in branch:
@@ -82,23 +84,27 @@ def test_every_point_has_the_value_and_lies_in_both_diamonds(
             assert point["delta_b"] == pytest.approx(2 * (p * x + n * (1 - y)) - 1, abs=1e-12)
             corner = (x, y) in ((0, 0), (1, 1))  # there a precision or an NPV is 0 / 0
             if not corner:
-                assert FORMULAS[measure](x, y, p) == pytest.approx(wanted, abs=1e-9)
+                assert FORMULAS[measure](x, y, p) == pytest.approx(value, abs=1e-9)
 
 
 @pytest.mark.parametrize("prevalence", thinned(PREVALENCES, [0.2, 0.95]))
 @pytest.mark.parametrize("measure", STRAIGHT)
 def test_straight_lines_keep_the_value_all_along(measure: str, prevalence: float) -> None:
-    for (_, wanted, _), (start, *_, end) in lines({measure: VALUES}, prevalence).items():
+    for (_, value, _), (start, *_, end) in isometric_branches(
+        {measure: VALUES}, prevalence
+    ).items():
         for share in np.linspace(0.01, 0.99, 9):
             phi, delta = (start[c] + share * (end[c] - start[c]) for c in ("phi", "delta"))
-            assert FORMULAS[measure](*rates(phi, delta), prevalence) == pytest.approx(wanted)
+            assert FORMULAS[measure](*rates(phi, delta), prevalence) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("prevalence", thinned(PREVALENCES, [0.2, 0.95]))
 def test_every_value_strictly_inside_the_range_has_its_line(prevalence: float) -> None:
     """Accuracy too: v n is reached somewhere for every 0 < v < 1, from anti-oracle to oracle."""
-    wanted = dict.fromkeys(STRAIGHT, VALUES)
-    assert list(lines(wanted, prevalence)) == [(m, v, 0) for m in STRAIGHT for v in VALUES]
+    values = dict.fromkeys(STRAIGHT, VALUES)
+    assert list(isometric_branches(values, prevalence)) == [
+        (m, v, 0) for m in STRAIGHT for v in VALUES
+    ]
 
 
 @pytest.mark.parametrize("prevalence", thinned(PREVALENCES, [0.2, 0.95]))
@@ -108,16 +114,16 @@ def test_mutual_information_has_a_line_on_either_side_of_the_phi_axis(prevalence
     Inverted answers tell the same: each branch is the other seen through the centre.
     """
     values = [share * h(prevalence) for share in (0.02, 0.3, 0.6, 0.8, 0.9, 0.97)]
-    found = lines({"mutual_information": values}, prevalence)
+    branches = isometric_branches({"mutual_information": values}, prevalence)
     missing = [
         v / h(prevalence)
         for v in values
         for b in (0, 1)
-        if ("mutual_information", v, b) not in found
+        if ("mutual_information", v, b) not in branches
     ]
     assert not missing
     for value in values:
-        up, down = (found["mutual_information", value, branch] for branch in (0, 1))
+        up, down = (branches["mutual_information", value, branch] for branch in (0, 1))
         assert all(point["delta"] > 0 for point in up)
         assert all(point["delta"] < 0 for point in down)
         through = sorted((-point["phi"], -point["delta"]) for point in down)
@@ -127,9 +133,9 @@ def test_mutual_information_has_a_line_on_either_side_of_the_phi_axis(prevalence
 
 def test_a_curved_line_is_drawn_finely_enough() -> None:
     """Halfway between two points, on the straight line that is drawn, it is right to .005 bits."""
-    found = lines({"mutual_information": [0.05, 0.2, 0.5]}, 0.3)
-    assert len(found) == 6
-    for (_, value, _), branch in found.items():
+    branches = isometric_branches({"mutual_information": [0.05, 0.2, 0.5]}, 0.3)
+    assert len(branches) == 6
+    for (_, value, _), branch in branches.items():
         for left, right in pairwise(branch):
             phi, delta = ((left[c] + right[c]) / 2 for c in ("phi", "delta"))
             bits = FORMULAS["mutual_information"](*rates(phi, delta), 0.3)
@@ -154,18 +160,18 @@ def test_a_curved_line_is_drawn_finely_enough() -> None:
 def test_lines_at_equal_classes_by_hand(
     measure: str, value: float, ends: list[tuple[float, float]]
 ) -> None:
-    (branch,) = lines({measure: [value]}, 0.5).values()
-    found = sorted((point["phi"], point["delta"]) for point in branch)
-    assert found == [pytest.approx(end, abs=1e-12) for end in ends]
+    (branch,) = isometric_branches({measure: [value]}, 0.5).values()
+    places = sorted((point["phi"], point["delta"]) for point in branch)
+    assert places == [pytest.approx(end, abs=1e-12) for end in ends]
 
 
 def test_each_population_has_its_lines_and_they_are_named() -> None:
     result = clfeval.phidelta(
         TABLE, prevalence=["1:9", "1:1"], isometrics={"precision": [0.5], "accuracy": [0.25, 0.5]}
     )
-    seen = dict.fromkeys(
+    lines = dict.fromkeys(
         (row["odds"], row["measure"], row["value"]) for row in result.tables["isometrics"]
     )
-    wanted = [("precision", 0.5), ("accuracy", 0.25), ("accuracy", 0.5)]
-    assert list(seen) == [(odds, *line) for odds in ("1:1", "1:9") for line in wanted]
+    expected = [("precision", 0.5), ("accuracy", 0.25), ("accuracy", 0.5)]
+    assert list(lines) == [(odds, *line) for odds in ("1:1", "1:9") for line in expected]
     assert result.parameters["isometrics"] == {"precision": [0.5], "accuracy": [0.25, 0.5]}

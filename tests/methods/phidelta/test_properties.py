@@ -14,8 +14,9 @@ import clfeval
 from clfeval.document.cells import Estimate
 from clfeval.measures.catalog import CATALOG
 from tests import reference as ref
-from tests.methods.phidelta.byhand import EVERY, Cells, Line, counts_frame, models, whole
+from tests.methods.phidelta.byhand import EVERY, Cells, counts_frame, model_rows, rows_by_model
 from tests.reference import Row
+from tests.results import Line, value_and_limits
 from tests.strategies import frame_of, tables
 from tests.thoroughness import examples
 
@@ -24,10 +25,10 @@ BOTH = {name: cells for name, cells in ALL.items() if cells.positives and cells.
 rows_of_both = tables(models=(1, 4), rows=(2, 14)).filter(lambda t: len({r.truth for r in t}) == 2)
 
 
-def same(one: Any, other: Any) -> bool:
-    """Tell whether two estimates agree to rounding, ends and reasons included."""
-    pairs = zip((one.value, one.low, one.high), (other.value, other.low, other.high), strict=True)
-    return one.reason == other.reason and all(
+def agree(cell: Estimate, expected: Estimate) -> bool:
+    """Tell whether two estimates agree to rounding, limits and reasons included."""
+    pairs = zip(value_and_limits(cell), value_and_limits(expected), strict=True)
+    return cell.reason == expected.reason and all(
         (a is None and b is None) or a == pytest.approx(b, abs=1e-9) for a, b in pairs
     )
 
@@ -40,46 +41,46 @@ def mirrored(cell: Estimate) -> Estimate:
 
 
 @pytest.fixture(scope="module")
-def rows() -> dict[str, Line]:
+def small_tables() -> dict[str, Line]:
     """Return all small tables with both classes, with intervals."""
-    return models(counts_frame(BOTH))
+    return model_rows(counts_frame(BOTH))
 
 
-def test_exchanging_the_classes_mirrors_phi_and_keeps_delta(rows: dict[str, Line]) -> None:
-    other = models(counts_frame({name: cells.exchanged() for name, cells in BOTH.items()}))
-    for name, row in rows.items():
-        assert same(other[name]["phi"], mirrored(row["phi"]))
+def test_exchanging_the_classes_mirrors_phi_and_keeps_delta(small_tables: dict[str, Line]) -> None:
+    exchanged = model_rows(counts_frame({name: cells.exchanged() for name, cells in BOTH.items()}))
+    for name, row in small_tables.items():
+        assert agree(exchanged[name]["phi"], mirrored(row["phi"]))
         for column in ("delta", "accuracy_u", "mcc_u", "mutual_information_u", "mcc"):
-            assert same(other[name][column], row[column]), (name, column)
-        assert same(other[name]["phi_b"], mirrored(row["phi_b"]))
-        assert same(other[name]["sensitivity"], row["specificity"])
+            assert agree(exchanged[name][column], row[column]), (name, column)
+        assert agree(exchanged[name]["phi_b"], mirrored(row["phi_b"]))
+        assert agree(exchanged[name]["sensitivity"], row["specificity"])
         if row["npv_u"].value is not None:
-            assert same(other[name]["precision_u"], row["npv_u"])
+            assert agree(exchanged[name]["precision_u"], row["npv_u"])
 
 
 def test_at_prevalence_one_half_the_prior_aware_pair_is_phi_and_delta() -> None:
     for options in ({"prevalence": 0.5}, {"prevalence": "1:1"}, {"prevalence": "7:7"}):
         result = clfeval.phidelta(counts_frame(BOTH), **options)  # type: ignore[arg-type]
-        plain, even = whole(result), whole(result, "populations")
+        plain, even = rows_by_model(result), rows_by_model(result, "populations")
         for name, row in plain.items():
-            assert same(even[name]["phi_b"], row["phi"])
-            assert same(even[name]["delta_b"], row["delta"])
+            assert agree(even[name]["phi_b"], row["phi"])
+            assert agree(even[name]["delta_b"], row["delta"])
             for column in ("accuracy", "precision", "npv", "mutual_information"):
-                assert same(even[name][column], row[f"{column}_u"]), (name, column)
+                assert agree(even[name][column], row[f"{column}_u"]), (name, column)
 
 
 @examples(10)
 @given(rows_of_both, st.randoms(use_true_random=False))
 def test_order_of_rows_and_of_models_is_irrelevant(table: list[Row], chance: random.Random) -> None:
     frame = frame_of(table)
-    moved = list(table)
-    chance.shuffle(moved)
+    shuffled = list(table)
+    chance.shuffle(shuffled)
     columns = frame.columns
     chance.shuffle(columns)
-    one = clfeval.phidelta(frame, weight="n")
-    other = clfeval.phidelta(frame_of(moved).select(columns), weight="n")
-    assert whole(one) == whole(other)
-    assert one.signature == other.signature
+    result = clfeval.phidelta(frame, weight="n")
+    again = clfeval.phidelta(frame_of(shuffled).select(columns), weight="n")
+    assert rows_by_model(result) == rows_by_model(again)
+    assert result.signature == again.signature
 
 
 @examples(10)
@@ -99,7 +100,7 @@ def test_every_interval_holds_its_value_and_stays_in_the_measure_s_range() -> No
     """All tables of up to 3 in a cell, those without a class included, at several prevalences."""
     every = counts_frame(ALL)
     result = clfeval.phidelta(every, prevalence=[0.5, 0.001, 1 / 3, 0.7, 0.999])
-    seen = 0
+    intervals = 0
     for table in ("models", "populations"):
         for row in result.tables[table]:
             for column, cell in row.items():
@@ -108,13 +109,13 @@ def test_every_interval_holds_its_value_and_stays_in_the_measure_s_range() -> No
                 measure = CATALOG[column.removeprefix("region_")]
                 assert measure.low <= cell.value <= measure.high, (row["model"], column)
                 if cell.low is not None and cell.high is not None:
-                    seen += 1
+                    intervals += 1
                     assert measure.low <= cell.low <= cell.value <= cell.high <= measure.high, (
                         row["model"],
                         column,
                         cell,
                     )
-    assert seen > 225 * (len(EVERY) - 4)
+    assert intervals > 225 * (len(EVERY) - 4)
 
 
 @examples(10)

@@ -12,15 +12,14 @@ import clfeval
 from tests.example import PAPER
 from tests.methods.phidelta.byhand import (
     Cells,
-    bounds,
     cells_of,
-    counted,
+    cells_shown,
     counts_frame,
-    models,
-    one,
-    value,
-    whole,
+    model_row,
+    model_rows,
+    rows_by_model,
 )
+from tests.results import limits_of, rows_of, value_of
 
 # MARS Table 2: phi, delta, and the prior-aware pair at the sample's prevalence of 6/10
 MARS = {
@@ -42,20 +41,20 @@ WAYS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_mars_table_2_in_every_layout(way: str, paper: Path) -> None:
-    rows = models(paper / way, **WAYS[way])
+    rows = model_rows(paper / way, **WAYS[way])
     assert list(rows) == list(MARS)
     for i, (model, expected) in enumerate(MARS.items()):
         row = rows[model]
-        assert counted(row) == cells_of(PAPER, i)
-        found = [value(row, name) for name in ("phi", "delta", "phi_b", "delta_b")]
-        assert found == pytest.approx(expected, abs=1e-15)
+        assert cells_shown(row) == cells_of(PAPER, i)
+        position = [value_of(row[name]) for name in ("phi", "delta", "phi_b", "delta_b")]
+        assert position == pytest.approx(expected, abs=1e-15)
 
 
 KUHN = Cells(tp=2613, fp=564, fn=750, tn=2180)  # AML4TD Table 15.1
 
 
 def test_aml4td_table_15_1() -> None:
-    row = one(KUHN, level=0.9)
+    row = model_row(KUHN, level=0.9)
     published = {
         "accuracy": 0.7848371,
         "sensitivity": 0.7769848,
@@ -68,8 +67,8 @@ def test_aml4td_table_15_1() -> None:
         "delta": 0.5714455,  # Youden's J
     }
     for name, number in published.items():
-        assert value(row, name) == pytest.approx(number, abs=5.1e-8), name
-    low, high = bounds(row, "accuracy")
+        assert value_of(row[name]) == pytest.approx(number, abs=5.1e-8), name
+    low, high = limits_of(row["accuracy"])
     assert (low, high) == pytest.approx((0.7760059, 0.7934665), abs=5.1e-8)
     exact = binomtest(2613 + 2180, 6107).proportion_ci(0.9, method="exact")
     assert (low, high) == pytest.approx((exact.low, exact.high), abs=1e-10)
@@ -87,9 +86,9 @@ def test_aml4td_predictive_values_at_a_prevalence(
     prevalence: float, ppv: float, npv: float
 ) -> None:
     result = clfeval.phidelta(counts_frame({"m": KUHN}), prevalence=prevalence)
-    row = whole(result, "populations")["m"]
-    assert value(row, "precision") == pytest.approx(ppv, abs=5.1e-8)
-    assert value(row, "npv") == pytest.approx(npv, abs=5.1e-8)
+    row = rows_by_model(result, "populations")["m"]
+    assert value_of(row["precision"]) == pytest.approx(ppv, abs=5.1e-8)
+    assert value_of(row["npv"]) == pytest.approx(npv, abs=5.1e-8)
 
 
 # METHODS: oracle (0, 1), always positive (2n, p-n), anti-oracle (2(n-p), -1), always negative
@@ -110,26 +109,23 @@ EXTREMES = {
 
 def test_corners_at_odds_1_to_2_and_2_to_1() -> None:
     result = clfeval.phidelta(counts_frame(EXTREMES), prevalence=["1:2", "2:1"])
-    blocks: dict[str, list[Any]] = {}
-    for row in result.tables["corners"]:
-        blocks.setdefault(str(row["odds"]), []).append(row)
+    blocks = dict.fromkeys(row["odds"] for row in rows_of(result, "corners"))
     assert list(blocks) == ["1:1", "1:2", "2:1"]
     for odds, (prevalence, places) in CORNERS.items():
-        rows = blocks[odds]
+        rows = rows_of(result, "corners", odds=odds)
         assert [row["corner"] for row in rows] == list(EXTREMES)
         assert [row["prevalence"] for row in rows] == pytest.approx([prevalence] * 4)
-        found = [(row["phi_b"], row["delta_b"]) for row in rows]
-        assert found == [pytest.approx(place, abs=1e-15) for place in places]
+        corners = [(row["phi_b"], row["delta_b"]) for row in rows]
+        assert corners == [pytest.approx(place, abs=1e-15) for place in places]
 
 
 @pytest.mark.parametrize("odds", ["1:2", "2:1"])
 def test_the_extreme_classifiers_stand_in_the_corners(odds: str) -> None:
     result = clfeval.phidelta(counts_frame(EXTREMES), prevalence=odds)
-    corners = [row for row in result.tables["corners"] if row["odds"] == odds]
-    rows = whole(result, "populations")
-    for corner in corners:
-        row = rows[str(corner["corner"])]
-        place = value(row, "phi_b"), value(row, "delta_b")
+    rows = rows_by_model(result, "populations")
+    for corner in rows_of(result, "corners", odds=odds):
+        row = rows[corner["corner"]]
+        place = value_of(row["phi_b"]), value_of(row["delta_b"])
         assert place == pytest.approx((corner["phi_b"], corner["delta_b"]), abs=1e-15)
 
 

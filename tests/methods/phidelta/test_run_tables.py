@@ -8,8 +8,17 @@ import polars as pl
 import pytest
 
 import clfeval
-from tests.methods.phidelta.byhand import counted
-from tests.methods.phidelta.repeats import COUNTS, EXPECTED, LONG, WIDE, cells, refusal, runs
+from tests.methods.phidelta.byhand import cells_shown
+from tests.methods.phidelta.repeats import (
+    COUNTS,
+    EXPECTED,
+    LONG,
+    WIDE,
+    cells_by_run,
+    cells_of_model,
+    refusal,
+)
+from tests.results import problem_codes, rows_by
 from tests.texts import problem_places
 
 TABLES = {"wide": WIDE, "wide without id": WIDE.drop("id"), "long": LONG, "counts": COUNTS}
@@ -23,10 +32,12 @@ def test_the_same_ids_in_several_runs(layout: str, how: str, tmp_path: Path) -> 
     if how != "frame":
         getattr(frame, f"write_{how}")(path)
     result = clfeval.phidelta(frame if how == "frame" else path, run="fold")
-    assert runs(result) == EXPECTED
-    assert list(runs(result)) == list(EXPECTED)  # runs in the order of their numbers
-    whole = {str(row["model"]): counted(dict(row)) for row in result.tables["models"]}
-    assert whole == {model: cells(WIDE, model) for model in ("a", "b")}
+    assert cells_by_run(result) == EXPECTED
+    assert list(cells_by_run(result)) == list(EXPECTED)  # runs in the order of their numbers
+    rows = rows_by(result, "models", "model")
+    assert {model: cells_shown(row) for model, row in rows.items()} == {
+        model: cells_of_model(WIDE, model) for model in ("a", "b")
+    }
     assert {row["slice"] for row in result.tables["models"]} == {None}
     assert result.parameters["run"] == "fold"
     assert result.parameters["by"] == []
@@ -38,7 +49,7 @@ def test_runs_of_numbers_and_of_scores() -> None:
         pl.col("fold").cast(pl.Int64), pl.col("a", "b").cast(pl.Float64) * 0.6
     )
     result = clfeval.phidelta(typed, run="fold", threshold=0.6, curve=True)
-    assert runs(result) == EXPECTED
+    assert cells_by_run(result) == EXPECTED
     assert {row["threshold"] for row in result.tables["runs"]} == {0.6}
     assert [row["slice"] for row in result.tables["curves"]] == [None, None]
 
@@ -96,7 +107,7 @@ def test_a_run_that_is_no_number_is_missing_too(layout: str) -> None:
 def test_a_model_without_a_row_in_one_run_is_named() -> None:
     lacking = LONG.filter((pl.col("model") != "b") | (pl.col("fold") != "2"))
     error = refusal(lacking, run="fold")
-    assert {problem.code for problem in error.problems} == {"unequal-ids"}
+    assert {*problem_codes(error)} == {"unequal-ids"}
     assert "'b'" in error.problems[0].message
     assert error.totals["unequal-ids"] == 20
 

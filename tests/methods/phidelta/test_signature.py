@@ -10,13 +10,14 @@ import polars as pl
 import pytest
 
 import clfeval
+from tests.samples import informed_scores
 
 DICE = np.random.default_rng(4)
 TRUTH = DICE.integers(0, 2, 80)
 FRAME = pl.DataFrame(
     {
         "truth": TRUTH,
-        "a": np.round(np.clip(0.3 * TRUTH + 0.7 * DICE.random(80), 0, 1), 2),
+        "a": informed_scores(DICE, TRUTH, 0.3, 2),
         "b": np.round(DICE.random(80), 2),
         "n": DICE.integers(1, 4, 80),
         "fold": DICE.integers(1, 4, 80),
@@ -27,11 +28,12 @@ PLAIN = FRAME.drop("fold", "seed", "n")
 MODELS: dict[str, Any] = {"model": ["a", "b"]}
 
 
-def parts(result: clfeval.Result) -> dict[str, str]:
+def signature_parts(result: clfeval.Result) -> dict[str, str]:
     return dict(part.split(":", 1) for part in result.signature.split("|"))
 
 
-def numbers(result: clfeval.Result) -> Any:
+def tables_of(result: clfeval.Result) -> Any:
+    """Return the tables as they are in a document."""
     return result.to_dict()["tables"]
 
 
@@ -43,11 +45,11 @@ def test_row_order_changes_the_data_and_never_the_statistics(tmp_path: Path) -> 
     FRAME.reverse().write_ndjson(tmp_path / "two.ndjson")
     names = ["one.csv", "two.csv", "one.parquet", "two.ndjson"]
     results = [clfeval.phidelta(tmp_path / name, **options) for name in names]
-    assert len({parts(result)["data"] for result in results}) == 4
-    assert len({parts(result)["stats"] for result in results}) == 1
-    settings = [{k: v for k, v in parts(r).items() if k != "data"} for r in results]
-    assert all(one == settings[0] for one in settings)
-    assert all(numbers(result) == numbers(results[0]) for result in results)
+    assert len({signature_parts(result)["data"] for result in results}) == 4
+    assert len({signature_parts(result)["stats"] for result in results}) == 1
+    settings = [{k: v for k, v in signature_parts(r).items() if k != "data"} for r in results]
+    assert all(parts == settings[0] for parts in settings)
+    assert all(tables_of(result) == tables_of(results[0]) for result in results)
 
 
 SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -68,9 +70,11 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_a_setting_that_changes_numbers_changes_the_signature(setting: str) -> None:
     """DESIGN 5: the settings that change numbers stand in the signature."""
-    one, other = (clfeval.phidelta(FRAME, **(MODELS | options)) for options in SETTINGS[setting])
-    assert numbers(one) != numbers(other)
-    assert one.signature != other.signature
+    result, changed = (
+        clfeval.phidelta(FRAME, **(MODELS | options)) for options in SETTINGS[setting]
+    )
+    assert tables_of(result) != tables_of(changed)
+    assert result.signature != changed.signature
 
 
 @pytest.mark.parametrize(
@@ -78,36 +82,36 @@ def test_a_setting_that_changes_numbers_changes_the_signature(setting: str) -> N
 )
 def test_a_setting_that_only_lists_more_or_less_changes_nothing(options: dict[str, Any]) -> None:
     frame = PLAIN.with_row_index("row")
-    one = clfeval.phidelta(frame, curve=True, **MODELS, **options)
-    other = clfeval.phidelta(frame, curve=True, **MODELS)
-    assert one.signature == other.signature
+    result = clfeval.phidelta(frame, curve=True, **MODELS, **options)
+    plain = clfeval.phidelta(frame, curve=True, **MODELS)
+    assert result.signature == plain.signature
 
 
 def test_the_statistics_of_a_curve_are_its_scores() -> None:
     """Two tables with the same votes at the threshold and other scores have other curves."""
     pushed = PLAIN.with_columns(a=pl.when(pl.col("a") >= 0.5).then(1.0).otherwise(0.0))
-    one, other = (clfeval.phidelta(frame, curve=True) for frame in (PLAIN, pushed))
-    assert one.tables["models"] == other.tables["models"]
-    assert one.tables["curves"] != other.tables["curves"]
-    assert parts(one)["stats"] != parts(other)["stats"]
+    result, changed = (clfeval.phidelta(frame, curve=True) for frame in (PLAIN, pushed))
+    assert result.tables["models"] == changed.tables["models"]
+    assert result.tables["curves"] != changed.tables["curves"]
+    assert signature_parts(result)["stats"] != signature_parts(changed)["stats"]
 
 
 def test_the_statistics_of_a_comparison_are_the_votes_together() -> None:
     """Two tables whose models agree on other rows have other paired intervals."""
     truth = [1, 1, 1, 1, 0, 0, 0, 0]
     a = [1, 1, 0, 0, 1, 1, 0, 0]
-    one, other = (
+    result, changed = (
         clfeval.phidelta(pl.DataFrame({"truth": truth, "a": a, "b": b}), reference="a")
         for b in ([1, 1, 0, 0, 1, 1, 0, 0], [0, 0, 1, 1, 0, 0, 1, 1])
     )
-    assert one.tables["comparisons"] != other.tables["comparisons"]
-    assert parts(one)["stats"] != parts(other)["stats"]
+    assert result.tables["comparisons"] != changed.tables["comparisons"]
+    assert signature_parts(result)["stats"] != signature_parts(changed)["stats"]
 
 
 def test_the_statistics_of_runs_are_those_of_each_run() -> None:
     """The same rows dealt to the runs in another way spread in another way."""
     frame = FRAME.select("truth", "a", "fold")
     dealt = frame.with_columns(fold=pl.col("fold").reverse())
-    one, other = (clfeval.phidelta(table, run="fold") for table in (frame, dealt))
-    assert one.tables["run_spread"] != other.tables["run_spread"]
-    assert parts(one)["stats"] != parts(other)["stats"]
+    result, changed = (clfeval.phidelta(table, run="fold") for table in (frame, dealt))
+    assert result.tables["run_spread"] != changed.tables["run_spread"]
+    assert signature_parts(result)["stats"] != signature_parts(changed)["stats"]

@@ -13,14 +13,12 @@ from clfeval.measures.catalog import CATALOG
 from tests.methods.phidelta.byhand import (
     UNBIASED,
     Cells,
-    Line,
-    bounds,
     counts_frame,
-    one,
+    model_row,
     reasons,
-    value,
-    whole,
+    rows_by_model,
 )
+from tests.results import Line, limits_of, row_of, rows_of, value_of, warning_codes
 from tests.texts import check_text
 
 NO_POSITIVES = Cells(tp=0, fp=3, fn=0, tn=4)
@@ -53,58 +51,58 @@ BOTH_NEEDED = {"phi", "delta", "phi_b", "delta_b", *UNBIASED} - {"mutual_informa
 def test_without_one_class_what_counts_rows_is_there(
     cells: Cells, lacking: str, there: str, found: tuple[float, ...]
 ) -> None:
-    row, reason = one(cells), f"no_{lacking}_truth"
+    row, reason = model_row(cells), f"no_{lacking}_truth"
     rate = {"specificity": "sensitivity", "sensitivity": "specificity"}[there]
     expected = dict.fromkeys({*BOTH_NEEDED, rate, f"region_{rate}"}, reason)
-    given = reasons(row)
-    assert given.pop("mutual_information_u") in ("single_class", reason)
-    assert given.pop("mutual_information") == "single_class"
-    assert given == {**expected, "mcc": "zero_margin"}
+    undefined = reasons(row)
+    assert undefined.pop("mutual_information_u") in ("single_class", reason)
+    assert undefined.pop("mutual_information") == "single_class"
+    assert undefined == {**expected, "mcc": "zero_margin"}
     names = (there, "accuracy", "precision", "npv", "error_rate", "f1")
-    assert tuple(value(row, name) for name in names) == found
+    assert tuple(value_of(row[name]) for name in names) == found
 
 
 def test_the_only_class_without_an_error() -> None:
     """No positive and none claimed: TP = FP = FN = 0."""
-    row = one(Cells(0, 0, 0, 6))
-    found = reasons(row)
-    assert found["f1"] == "nothing_positive"
-    assert found["precision"] == "no_positive_prediction"
-    assert value(row, "npv") == 1.0
-    assert value(row, "accuracy") == 1.0
+    row = model_row(Cells(0, 0, 0, 6))
+    undefined = reasons(row)
+    assert undefined["f1"] == "nothing_positive"
+    assert undefined["precision"] == "no_positive_prediction"
+    assert value_of(row["npv"]) == 1.0
+    assert value_of(row["accuracy"]) == 1.0
 
 
 def test_never_says_positive() -> None:
     """(phi, delta) = (-1, 0), the corner `always negative`; a precision would be 0 / 0."""
-    row = one(NEVER)
+    row = model_row(NEVER)
     assert reasons(row) == {
         "precision": "no_positive_prediction",
         "precision_u": "no_positive_prediction",
         "mcc": "zero_margin",
         "mcc_u": "zero_margin",
     }
-    assert (value(row, "phi"), value(row, "delta")) == (-1, 0)
-    assert value(row, "npv_u") == 0.5
-    assert value(row, "npv") == 5 / 9
-    assert (value(row, "f1"), value(row, "f1_u")) == (0, 0)
-    assert value(row, "mutual_information") == value(row, "mutual_information_u") == 0
-    assert value(row, "phi_b") == 2 * (0 - 4) / 9
-    assert bounds(row, "phi")[0] == -1
+    assert (value_of(row["phi"]), value_of(row["delta"])) == (-1, 0)
+    assert value_of(row["npv_u"]) == 0.5
+    assert value_of(row["npv"]) == 5 / 9
+    assert (value_of(row["f1"]), value_of(row["f1_u"])) == (0, 0)
+    assert value_of(row["mutual_information"]) == value_of(row["mutual_information_u"]) == 0
+    assert value_of(row["phi_b"]) == 2 * (0 - 4) / 9
+    assert limits_of(row["phi"])[0] == -1
 
 
 def test_never_says_negative() -> None:
-    row = one(ALWAYS)
+    row = model_row(ALWAYS)
     assert reasons(row) == {
         "npv": "no_negative_prediction",
         "npv_u": "no_negative_prediction",
         "mcc": "zero_margin",
         "mcc_u": "zero_margin",
     }
-    assert (value(row, "phi"), value(row, "delta")) == (1, 0)
-    assert value(row, "precision_u") == 0.5
-    assert value(row, "f1_u") == 2 / 3  # precision 1/2, recall 1
-    assert value(row, "mutual_information") == 0
-    assert bounds(row, "phi")[1] == 1
+    assert (value_of(row["phi"]), value_of(row["delta"])) == (1, 0)
+    assert value_of(row["precision_u"]) == 0.5
+    assert value_of(row["f1_u"]) == 2 / 3  # precision 1/2, recall 1
+    assert value_of(row["mutual_information"]) == 0
+    assert limits_of(row["phi"])[1] == 1
 
 
 @pytest.mark.parametrize(
@@ -115,24 +113,24 @@ def test_never_says_negative() -> None:
 def test_perfect_and_perfectly_wrong_are_defined_throughout(
     cells: Cells, delta: float, best: float, worst: float
 ) -> None:
-    row = one(cells)
+    row = model_row(cells)
     assert not reasons(row)
-    assert (value(row, "phi"), value(row, "delta")) == (0, delta)
-    assert value(row, "mcc") == value(row, "mcc_u") == delta
+    assert (value_of(row["phi"]), value_of(row["delta"])) == (0, delta)
+    assert value_of(row["mcc"]) == value_of(row["mcc_u"]) == delta
     for column in ("sensitivity", "precision", "npv", "f1", "accuracy", "accuracy_u", "f1_u"):
-        assert value(row, column) == best, column
-    assert value(row, "error_u") == value(row, "error_rate") == worst
+        assert value_of(row[column]) == best, column
+    assert value_of(row["error_u"]) == value_of(row["error_rate"]) == worst
     # the answer tells the class in either case: all of one bit
-    assert value(row, "mutual_information_u") == pytest.approx(1, abs=1e-15)
-    assert value(row, "mutual_information_u") <= 1  # type: ignore[operator]
-    low, high = bounds(row, "delta")
+    assert value_of(row["mutual_information_u"]) == pytest.approx(1, abs=1e-15)
+    assert value_of(row["mutual_information_u"]) <= 1
+    low, high = limits_of(row["delta"])
     assert (high if delta > 0 else low) == delta
     assert low < high  # nine rows prove no perfection
 
 
 @pytest.mark.parametrize("cells", [NO_POSITIVES, NO_NEGATIVES, NEVER, ALWAYS, Cells(0, 0, 0, 6)])
 def test_the_catalogue_announces_every_reason(cells: Cells) -> None:
-    for column, reason in reasons(one(cells)).items():
+    for column, reason in reasons(model_row(cells)).items():
         measure = CATALOG[column.removeprefix("region_")]
         assert reason in measure.undefined, f"{column}: {reason} is not in '{measure.undefined}'"
 
@@ -140,15 +138,15 @@ def test_the_catalogue_announces_every_reason(cells: Cells) -> None:
 @pytest.mark.parametrize("cells", [NO_POSITIVES, NO_NEGATIVES, NEVER, ALWAYS])
 def test_populations_know_the_same_reasons(cells: Cells) -> None:
     result = clfeval.phidelta(counts_frame({"m": cells}), prevalence=0.1)
-    row, plain = whole(result, "populations")["m"], one(cells)
-    found = reasons(row)
+    row, plain = rows_by_model(result, "populations")["m"], model_row(cells)
+    undefined = reasons(row)
     for column, twin in (
         ("precision", "precision_u"),
         ("npv", "npv_u"),
         ("phi_b", "phi"),
         ("accuracy", "accuracy_u"),
     ):
-        assert found.get(column) == reasons(plain).get(twin), column
+        assert undefined.get(column) == reasons(plain).get(twin), column
 
 
 def by_site(**options: Any) -> dict[tuple[Any, str], Line]:
@@ -164,20 +162,20 @@ def by_site(**options: Any) -> dict[tuple[Any, str], Line]:
     result = clfeval.phidelta(frame, by="site", curve=True, reference="m", **options)
     names = ("models", "comparisons", "curves")
     return {
-        (row["slice"], f"{name} {row['model']}"): dict(row)
+        (row["slice"], f"{name} {row['model']}"): row
         for name in names
-        for row in result.tables[name]
+        for row in rows_of(result, name)
     }
 
 
 def test_a_slice_with_one_class_has_reasons_and_the_others_their_values() -> None:
     rows = by_site()
-    assert value(rows["site=A", "models m"], "delta") == 1 / 2 - 0 / 2
-    lone = reasons(rows["site=B", "models m"])
-    assert {lone[name] for name in ("specificity", "phi", "delta", "mcc_u")} == {
+    assert value_of(rows["site=A", "models m"]["delta"]) == 1 / 2 - 0 / 2
+    undefined = reasons(rows["site=B", "models m"])
+    assert {undefined[name] for name in ("specificity", "phi", "delta", "mcc_u")} == {
         "no_negative_truth"
     }
-    assert value(rows["site=B", "models m"], "sensitivity") == 1 / 2
+    assert value_of(rows["site=B", "models m"]["sensitivity"]) == 1 / 2
     assert rows["site=B", "models m"]["reading"] is None
     assert "no_negative_truth" in rows["site=B", "models m"]["reading_withheld"]
     assert not reasons(rows[None, "comparisons n"])
@@ -190,12 +188,12 @@ def test_a_slice_with_one_class_has_reasons_and_the_others_their_values() -> Non
 
 def test_a_whole_table_of_one_class_is_said() -> None:
     result = clfeval.phidelta(pl.DataFrame({"truth": [1, 1], "m": [1, 0]}))
-    assert [warning.code for warning in result.warnings] == ["single-class"]
+    assert warning_codes(result) == ["single-class"]
     check_text(result.warnings[0].message)
     assert result.summary["prevalence"] is None
     assert result.summary["odds"] is None
     assert (result.summary["positives"], result.summary["negatives"]) == (2, 0)
-    assert {"phi", "delta"} <= set(reasons(dict(result.tables["models"][0])))
+    assert {"phi", "delta"} <= set(reasons(row_of(result, "models")))
 
 
 def test_nothing_at_all_in_a_counts_table_is_no_table() -> None:

@@ -13,8 +13,9 @@ from sklearn import metrics
 
 import clfeval
 from tests.methods.phidelta import byhand
-from tests.methods.phidelta.byhand import EVERY, Cells, counts_frame, models, value, whole
+from tests.methods.phidelta.byhand import EVERY, Cells, counts_frame, model_rows, rows_by_model
 from tests.reference import Row
+from tests.results import estimate_of, value_of
 from tests.strategies import frame_of, tables
 from tests.thoroughness import examples
 
@@ -22,15 +23,15 @@ SMALL = [Cells(*cells) for cells in product(range(4), repeat=4)]
 BOTH = {str(cells): cells for cells in SMALL if cells.positives and cells.negatives}
 
 
-def agree(found: float | None, expected: float | None) -> bool:
-    if found is None or expected is None:
-        return found is expected
-    return math.isclose(found, expected, rel_tol=1e-12, abs_tol=1e-15)
+def agree(number: float | None, expected: float | None) -> bool:
+    if number is None or expected is None:
+        return number is expected
+    return math.isclose(number, expected, rel_tol=1e-12, abs_tol=1e-15)
 
 
 def test_the_twelve_counts_of_a_hand_table() -> None:
     """TP 30, FP 10, FN 20, TN 40: x = 3/5 of the positives and y = 1/5 of the negatives."""
-    row = models(counts_frame({"m": Cells(30, 10, 20, 40)}))["m"]
+    row = model_rows(counts_frame({"m": Cells(30, 10, 20, 40)}))["m"]
     expected = {
         "sensitivity": 3 / 5,
         "specificity": 4 / 5,
@@ -54,7 +55,7 @@ def test_the_twelve_counts_of_a_hand_table() -> None:
         "delta_b": 2 * 70 / 100 - 1,
     }
     for name, number in expected.items():
-        assert value(row, name) == pytest.approx(number, rel=1e-13), name
+        assert value_of(row[name]) == pytest.approx(number, rel=1e-13), name
 
 
 def entropy(p: float) -> float:
@@ -63,25 +64,25 @@ def entropy(p: float) -> float:
 
 def test_every_small_table_with_both_classes() -> None:
     """All 225 tables of up to 3 in a cell and a row of each class, undefined values included."""
-    rows = models(counts_frame(BOTH), interval="none")
+    rows = model_rows(counts_frame(BOTH), interval="none")
     assert len(rows) == len(BOTH) == 15 * 15
     for name, cells in BOTH.items():
         expected = cells.values()
         for column in EVERY:
-            found = value(rows[name], column)
-            assert agree(found, expected[column]), (name, column, found, expected[column])
+            number = estimate_of(rows[name][column]).value
+            assert agree(number, expected[column]), (name, column, number, expected[column])
 
 
 @pytest.mark.parametrize("prevalence", [0.5, 0.001, 0.3, 2 / 3, 0.99])
 def test_every_small_table_in_another_population(prevalence: float) -> None:
     result = clfeval.phidelta(counts_frame(BOTH), interval="none", prevalence=prevalence)
-    rows = whole(result, "populations")
+    rows = rows_by_model(result, "populations")
     for name, cells in BOTH.items():
         x, y = Fraction(cells.tp, cells.positives), Fraction(cells.fp, cells.negatives)
         expected = byhand.at(x, y, Fraction(prevalence))
         for column in ("phi_b", "delta_b", "accuracy", "precision", "npv", "mutual_information"):
-            found, wanted = value(rows[name], column), expected[column]
-            assert agree(found, None if wanted is None else float(wanted)), (name, column)
+            number, fraction = estimate_of(rows[name][column]).value, expected[column]
+            assert agree(number, None if fraction is None else float(fraction)), (name, column)
 
 
 @examples(40)
@@ -90,11 +91,11 @@ def test_predictions_against_scikit_learn(rows: list[Row]) -> None:
     truth = [row.truth for row in rows]
     if len(set(truth)) < 2:
         return
-    found = models(frame_of(rows), weight="n", interval="none")
+    rows_by_name = model_rows(frame_of(rows), weight="n", interval="none")
     n = [row.n for row in rows]
     positives = sum(w for t, w in zip(truth, n, strict=True) if t)
     even = [w / (positives if t else sum(n) - positives) for t, w in zip(truth, n, strict=True)]
-    for j, row in enumerate(found.values()):
+    for j, row in enumerate(rows_by_name.values()):
         says = [r.votes[j] for r in rows]
         expected = {
             "accuracy": metrics.accuracy_score(truth, says, sample_weight=n),
@@ -118,13 +119,13 @@ def test_predictions_against_scikit_learn(rows: list[Row]) -> None:
             expected["mcc"] = metrics.matthews_corrcoef(truth, says, sample_weight=n)
             expected["mcc_u"] = metrics.matthews_corrcoef(truth, says, sample_weight=even)
         for name, number in expected.items():
-            assert value(row, name) == pytest.approx(number, rel=1e-9, abs=1e-12), name
+            assert value_of(row[name]) == pytest.approx(number, rel=1e-9, abs=1e-12), name
 
 
 def test_scores_at_the_threshold_are_positive_and_the_threshold_is_said() -> None:
     frame = pl.DataFrame({"truth": [1, 1, 0, 0], "s": [0.5, 0.49, 0.5, 0.1], "u": [0.9, 0.4, 0, 0]})
-    rows = models(frame, threshold={"u": 0.4, None: 0.5})
+    rows = model_rows(frame, threshold={"u": 0.4, None: 0.5})
     assert rows["s"]["threshold"] == 0.5
     assert rows["u"]["threshold"] == 0.4
-    assert byhand.counted(rows["s"]) == Cells(1, 1, 1, 1)
-    assert byhand.counted(rows["u"]) == Cells(2, 0, 0, 2)
+    assert byhand.cells_shown(rows["s"]) == Cells(1, 1, 1, 1)
+    assert byhand.cells_shown(rows["u"]) == Cells(2, 0, 0, 2)

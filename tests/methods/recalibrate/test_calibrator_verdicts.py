@@ -18,6 +18,7 @@ from clfeval.tables.calibrator_files import CalibratorFile, StoredGain, read_cal
 from tests.methods.recalibrate.test_cross_fitting import random_table
 from tests.methods.recalibrate.test_stored_calibrators import COMMANDS, FILE, THROUGH, stored
 from tests.process.program import clfeval as program
+from tests.results import limits_of, row_of, value_of
 
 GAINS = {  # of a stored calibrator, and what a note says
     "helps": (StoredGain("helps", "log_loss", 0.05, 0.01, 0.09, 0.95), None),
@@ -77,7 +78,7 @@ def test_files_state_the_verdict_of_the_table(slope: float, folder: Path) -> Non
     result = clfeval.recalibrate(table, positive="1", model="gbm", method="logistic", level=0.9)
     result.save("gbm.calibrator.json")
     result.save("gbm.sql")
-    (row,) = result.tables["models"]
+    row = row_of(result, "models")
     document: Any = json.loads(Path("gbm.calibrator.json").read_text(encoding="utf-8"))
     (record,) = document["calibrators"]
     assert row["verdict"] == {0.4: "helps", 0.95: "undecided"}[slope]
@@ -86,16 +87,17 @@ def test_files_state_the_verdict_of_the_table(slope: float, folder: Path) -> Non
         row["verdict"],
         "log_loss",
     )
-    gain = row["gain"]
-    limits = {"value": gain.value, "low": gain.low, "high": gain.high, "level": 0.9}
-    assert record["gain"] == limits
+    value = value_of(row["gain"])
+    low, high = limits_of(row["gain"])
+    assert record["gain"] == {"value": value, "low": low, "high": high, "level": 0.9}
     comment, expression = Path("gbm.sql").read_text(encoding="utf-8").splitlines()
     assert comment.startswith(f"/* {row['verdict']}: the log loss of new rows falls by ")
     assert comment.endswith("; fitted to 300 rows */")
-    assert f"{gain.value:.3f} (90% CI {gain.low:.3f} to {gain.high:.3f})" in comment
+    assert f"{value:.3f} (90% CI {low:.3f} to {high:.3f})" in comment
     for text in (f"{comment}\n{expression}", f"{comment} {expression}"):  # lines may be joined
-        (value,) = duckdb.sql(f"SELECT {text} FROM (SELECT 0.3e0 AS gbm)").fetchall()
-        assert value[0] == pytest.approx(float(result.calibrators["gbm"].calibrate(0.3)), abs=1e-12)
+        ((score,),) = duckdb.sql(f"SELECT {text} FROM (SELECT 0.3e0 AS gbm)").fetchall()
+        expected = float(result.calibrators["gbm"].calibrate(0.3))
+        assert score == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("case", ["another prevalence", "too few rows"])
@@ -109,23 +111,24 @@ def test_what_was_not_judged_has_no_verdict(case: str, folder: Path) -> None:
     result = clfeval.recalibrate(table, positive="1", model="gbm", **options)
     result.save("gbm.calibrator.json")
     result.save("gbm.sql")
-    read = read_calibrators("x", Path("gbm.calibrator.json").read_text(encoding="utf-8"))
-    assert [one.gain for one in read.calibrators] == [None]
+    file = read_calibrators("x", Path("gbm.calibrator.json").read_text(encoding="utf-8"))
+    assert [calibrator.gain for calibrator in file.calibrators] == [None]
     assert Path("gbm.sql").read_text(encoding="utf-8").startswith("/* no verdict; fitted to ")
 
 
 def test_gains_are_read_back_as_they_were() -> None:
     for gain, _ in GAINS.values():
         text = CalibratorFile("1", [replace(stored(), gain=gain)], 300).to_json()
-        assert [one.gain for one in read_calibrators("x", text).calibrators] == [gain]
+        (calibrator,) = read_calibrators("x", text).calibrators
+        assert calibrator.gain == gain
 
 
 def test_a_file_of_an_older_release_has_no_verdict() -> None:
     document: Any = json.loads(CalibratorFile("1", [stored()], 300).to_json())
     for key in ("verdict", "loss", "gain"):
         del document["calibrators"][0][key]
-    (read,) = read_calibrators("x", json.dumps(document)).calibrators
-    assert read.gain is None
+    (calibrator,) = read_calibrators("x", json.dumps(document)).calibrators
+    assert calibrator.gain is None
 
 
 DAMAGE = {

@@ -27,6 +27,16 @@ from clfeval.methods.recalibration.cross_fitting import cross_fit
 from clfeval.methods.recalibration.row_kinds import RowKinds
 from tests.measures.test_class_calibrators import random_rows
 from tests.methods.recalibrate.forms import write_forms
+from tests.results import (
+    answer_codes,
+    answers_of,
+    limits_of,
+    row_of,
+    rows_by,
+    rows_of,
+    value_of,
+    warning_messages,
+)
 from tests.test_schema import VALIDATOR
 
 NAMES = ("ape", "bee", "cat", "dog")
@@ -57,15 +67,11 @@ def fitter_of(scores: ClassScores) -> ClassFitter:
     return ClassFitter.from_scores(scores, float(scores.n.sum()), logs, 1.0)
 
 
-def model_row(result: Any, name: str = "m") -> Any:
-    return next(row for row in result.tables["models"] if row["model"] == name)
-
-
 def test_gains_are_those_of_folds_of_rows() -> None:
     """Rows that all differ, so that folds of counts are folds of rows."""
     scores = scores_of(random_table(1, power=0.5, digits=12))
     rows = RowKinds.from_classes(scores)
-    found = cross_fit(
+    fitted = cross_fit(
         rows, ClassJudge(fitter_of(scores)), ["temperature"], np.random.default_rng(5)
     )
     expected = []
@@ -78,7 +84,7 @@ def test_gains_are_those_of_folds_of_rows() -> None:
             q /= q.sum(axis=1, keepdims=True)
             places = (np.arange(fold.sum()), scores.truth[fold])
             expected += (np.log(q[places]) - np.log(scores.p[fold][places])).tolist()
-    gains = found["temperature"].held_out["log_loss"]
+    gains = fitted["temperature"].held_out["log_loss"]
     assert (gains @ scores.n) / scores.n.sum() == pytest.approx(np.mean(expected), abs=1e-9)
 
 
@@ -86,7 +92,7 @@ def test_one_against_the_rest_is_a_logistic_regression_of_each_class() -> None:
     table = random_table(2, 900, power=0.6)
     result = clfeval.recalibrate(table, method="one-vs-rest", model="m")
     truth, p = arrays_of(table)
-    lines = {row["class"]: row for row in result.tables["classes"]}
+    lines = rows_by(result, "classes", "class")
     for k, name in enumerate(NAMES):
         inner = (p[:, k] > 0) & (p[:, k] < 1)
         x = np.log(p[inner, k] / (1 - p[inner, k]))[:, None]
@@ -101,7 +107,7 @@ def test_classes_with_few_rows_have_the_line_of_all_classes() -> None:
     dogs = table.filter(pl.col("truth") == "dog").head(9)
     table = pl.concat([table.filter(pl.col("truth") != "dog"), dogs])
     result = clfeval.recalibrate(table, method="one-vs-rest", model="m")
-    lines = {row["class"]: row for row in result.tables["classes"]}
+    lines = rows_by(result, "classes", "class")
     truth, p = arrays_of(table)
     inner = (p > 0) & (p < 1)
     x = np.log(p[inner] / (1 - p[inner]))[:, None]
@@ -167,22 +173,22 @@ def test_auto_goes_forward_by_likelihood_ratios() -> None:
 
 def test_temperatures_that_are_needed_help_and_others_do_not() -> None:
     helped = clfeval.recalibrate(random_table(4, 600, power=0.4), model="m")
-    row = model_row(helped)
+    row = row_of(helped, "models")
     assert (row["method"], row["verdict"], row["loss"]) == ("temperature", "helps", "log_loss")
     assert row["power"] == pytest.approx(0.4, abs=0.1)
     assert row["gain"].low > 0
     assert "p_k' proportional to p_k^" in helped.answer[0].text
-    kept = model_row(clfeval.recalibrate(random_table(4, 600), model="m"))
+    kept = row_of(clfeval.recalibrate(random_table(4, 600), model="m"), "models")
     assert kept["verdict"] == "undecided"
     assert kept["gain"].low <= 0 <= kept["gain"].high
 
 
 def test_losses_before_are_those_of_the_report() -> None:
     table = random_table(5)
-    row = model_row(clfeval.recalibrate(table, model="m"))
+    row = row_of(clfeval.recalibrate(table, model="m"), "models")
     report = clfeval.report(table, model="m", measure=["log_loss", "brier"])
-    measures = {row["measure"]: row["value"].value for row in report.tables["measures"]}
-    assert row["before"] == pytest.approx(measures["log_loss"], rel=1e-12)
+    log_loss = value_of(row_of(report, "measures", measure="log_loss")["value"])
+    assert row["before"] == pytest.approx(log_loss, rel=1e-12)
 
 
 def test_an_infinite_log_loss_is_decided_by_the_brier_score() -> None:
@@ -190,12 +196,13 @@ def test_an_infinite_log_loss_is_decided_by_the_brier_score() -> None:
     wrong = (pl.col("truth") == "ape") & (pl.col("m:ape") < 0.02)
     table = table.with_columns(pl.when(wrong).then(0.0).otherwise(pl.col("m:ape")).alias("m:ape"))
     result = clfeval.recalibrate(table, model="m", missing="error")
-    row = model_row(result)
+    row = row_of(result, "models")
     assert (row["loss"], row["log_loss_gain"].reason) == ("brier", "contradicted")
     assert row["gain"] == row["brier_gain"]
-    notes = {note.code: note.message for note in result.warnings}
-    assert f"m {table.filter(wrong).height} row" in notes["contradicted"]
-    assert "stay 0" in notes["scores-at-ends"]
+    (contradicted,) = warning_messages(result, "contradicted")
+    assert f"m {table.filter(wrong).height} row" in contradicted
+    (at_ends,) = warning_messages(result, "scores-at-ends")
+    assert "stay 0" in at_ends
 
 
 @pytest.mark.parametrize("form", ["permuted", "split", "weighted", "classes reordered"])
@@ -224,13 +231,13 @@ def test_copies_of_rows_in_clusters_have_wider_limits_and_the_same_gain() -> Non
     naive = clfeval.recalibrate(
         copies, model="m", method="temperature", ignore="patient", where=EVERY_COPY
     )
-    width = [
-        model_row(result)["gain"].high - model_row(result)["gain"].low
-        for result in (plain, clustered, naive)
-    ]
+    limits = [limits_of(row_of(result, "models")["gain"]) for result in (plain, clustered, naive)]
+    width = [high - low for low, high in limits]
     assert width[1] == pytest.approx(width[0], rel=0.1)
     assert width[2] < 0.7 * width[1]
-    assert model_row(clustered)["power"] == pytest.approx(model_row(plain)["power"], rel=1e-7)
+    assert row_of(clustered, "models")["power"] == pytest.approx(
+        row_of(plain, "models")["power"], rel=1e-7
+    )
 
 
 def test_no_cluster_is_in_two_folds() -> None:
@@ -256,8 +263,10 @@ def test_sampling_weights_fit_as_copies_do() -> None:
         weighted, model="m", weight="w", sampling_weights=True, method="temperature"
     )
     second = clfeval.recalibrate(copies, model="m", method="temperature")
-    assert model_row(first)["power"] == pytest.approx(model_row(second)["power"], rel=1e-7)
-    assert model_row(first)["before"] == pytest.approx(model_row(second)["before"])
+    assert row_of(first, "models")["power"] == pytest.approx(
+        row_of(second, "models")["power"], rel=1e-7
+    )
+    assert row_of(first, "models")["before"] == pytest.approx(row_of(second, "models")["before"])
 
 
 def awkward(case: str) -> pl.DataFrame:
@@ -287,7 +296,7 @@ def awkward(case: str) -> pl.DataFrame:
 def test_what_has_no_gain_has_a_reason(case: str, words: str) -> None:
     cluster = "patient" if case == "few_clusters" else None
     result = clfeval.recalibrate(awkward(case), model="m", cluster=cluster, method="temperature")
-    row = model_row(result)
+    row = row_of(result, "models")
     assert (row["gain"].value, row["gain"].reason, row["verdict"]) == (None, case, None)
     assert any(words in sentence.text for sentence in result.answer)
     has_calibrator = case in ("few_clusters", "too_few_rows")
@@ -336,13 +345,13 @@ def test_merged_neighbours_give_nearly_the_same_gain() -> None:
     gains = [
         cross_fit(
             RowKinds.from_classes(scores),
-            ClassJudge(one),
+            ClassJudge(each),
             ["one-vs-rest"],
             np.random.default_rng(0),
         )["one-vs-rest"]
         .held_out["log_loss"]
         .mean()
-        for one in (fitter, fitter.with_groups(256))
+        for each in (fitter, fitter.with_groups(256))
     ]
     assert gains[1] == pytest.approx(gains[0], abs=2e-3)
 
@@ -351,14 +360,14 @@ def test_groups_are_of_the_most_probable_class() -> None:
     table = random_table(14, 500, power=0.5)
     result = clfeval.recalibrate(table, model="m", method="temperature")
     truth, p = arrays_of(table)
-    groups = [*result.tables["groups"]]
+    groups = rows_of(result, "groups")
     assert sum(row["rows"] for row in groups) == 500
     total = sum(row["rows"] * row["mean_score"] for row in groups) / 500
     assert total == pytest.approx(p.max(axis=1).mean())
     q = result.calibrators["m"].calibrate(p)
     after = sum(row["rows"] * row["mean_recalibrated"] for row in groups) / 500
     assert after == pytest.approx(q[np.arange(500), p.argmax(axis=1)].mean())
-    correct = sum(row["rows"] * row["observed"].value for row in groups) / 500
+    correct = sum(row["rows"] * value_of(row["observed"]) for row in groups) / 500
     assert correct == pytest.approx((p.argmax(axis=1) == truth).mean())
 
 
@@ -370,21 +379,21 @@ def test_results_have_the_form_of_the_schema(method: Any) -> None:
 
 def test_report_says_what_to_do_with_a_miscalibrated_model() -> None:
     table = random_table(16, 600, power=0.4)
-    row = model_row(clfeval.recalibrate(table, model="m"))
-    answers = {answer.code: answer.text for answer in clfeval.report(table, model="m").answer}
-    assert f"p_k' proportional to p_k^{row['power']:.4g}" in answers["recalibrate"]
-    assert f"by {row['gain'].value:.3f}" in answers["recalibrate"]
-    assert "clfeval recalibrate" in answers["recalibrate"]
+    row = row_of(clfeval.recalibrate(table, model="m"), "models")
+    (answer,) = answers_of(clfeval.report(table, model="m"), "recalibrate")
+    assert f"p_k' proportional to p_k^{row['power']:.4g}" in answer.text
+    assert f"by {value_of(row['gain']):.3f}" in answer.text
+    assert "clfeval recalibrate" in answer.text
     calibrated = clfeval.report(random_table(16, 600), model="m")
-    assert "recalibrate" not in {answer.code for answer in calibrated.answer}
+    assert "recalibrate" not in answer_codes(calibrated)
 
 
 def test_report_names_the_command_where_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clfeval.methods.report.recalibration_advice.MOST_AT_HAND", 1000)
     result = clfeval.report(random_table(16, 600, power=0.4), model="m")
-    (text,) = (answer.text for answer in result.answer if answer.code == "recalibrate")
-    assert "is what" in text
-    assert "clfeval recalibrate" in text
+    (answer,) = answers_of(result, "recalibrate")
+    assert "is what" in answer.text
+    assert "clfeval recalibrate" in answer.text
 
 
 def test_the_design_effect_is_that_of_squared_scores_of_clusters() -> None:

@@ -19,6 +19,7 @@ from clfeval.methods.recalibrate.files import sql_expression
 from clfeval.tables.calibrator_files import StoredCalibrator, read_calibrators
 from tests.methods.recalibrate.test_cross_fitting import random_table
 from tests.process.program import clfeval as program
+from tests.results import answers_of, row_of, rows_of, warning_codes, warning_messages
 
 EXTREME = [0.0, 5e-324, 1e-300, 1e-17, 0.3, 0.5, 1 - 2.0**-53, 1.0]
 
@@ -42,16 +43,16 @@ AWKWARD = {  # scores of a model from the truth; the reason in its cells, and wo
 def test_awkward_scores_have_a_reason_and_no_gain(case: str) -> None:
     scores, reason, words = AWKWARD[case]
     result = clfeval.recalibrate(awkward(scores), positive="1", model=["good", "m"])
-    good, model = result.tables["models"]
+    good, model = rows_of(result, "models")
     assert good["gain"].value is not None
     assert (model["gain"].value, model["gain"].reason, model["verdict"]) == (None, reason, None)
     assert any(words in sentence.text and "m" in sentence.models for sentence in result.answer)
-    assert {row["model"] for row in result.tables["mapping"]} == {"good"}
+    assert {row["model"] for row in rows_of(result, "mapping")} == {"good"}
 
 
 def test_equal_scores_are_shifted_to_the_prevalence() -> None:
     result = clfeval.recalibrate(awkward(lambda y: 0.05 + 0 * y), positive="1", model=["good", "m"])
-    (row,) = (row for row in result.tables["models"] if row["model"] == "m")
+    row = row_of(result, "models", model="m")
     assert (row["method"], row["verdict"]) == ("shift", "helps")
     share = float(awkward(lambda y: 0 * y)["truth"].mean())
     assert result.calibrators["m"].calibrate(0.05) == pytest.approx(share)
@@ -63,25 +64,24 @@ def test_scores_outside_0_to_1_and_labels_have_a_reason() -> None:
     reasons = {"good": None, "rule": "needs_scores", "logit": "not_probabilities"}
     for names in (["good", "rule"], ["logit"]):
         result = clfeval.recalibrate(table, positive="1", model=names)
-        for row in result.tables["models"]:
-            assert row["gain"].reason == reasons[str(row["model"])]
+        for row in rows_of(result, "models"):
+            assert row["gain"].reason == reasons[row["model"]]
 
 
 def test_a_class_of_fewer_than_ten_rows_has_a_shift_only() -> None:
     truth = np.arange(300) < 9
     scores = np.where(truth, 0.5, 0.2) + 0.3 * NOISE
     result = clfeval.recalibrate(awkward(scores, truth * 1), positive="1")
-    methods = [row["method"] for row in result.tables["methods"] if row["model"] == "m"]
-    assert methods == ["shift"]
-    (model,) = (row for row in result.tables["models"] if row["model"] == "m")
-    assert (model["gain"].reason, model["power"]) == ("too_few_rows", 1)
-    assert any(note.code == "few-rows" for note in result.warnings)
+    assert row_of(result, "methods", model="m")["method"] == "shift"
+    row = row_of(result, "models", model="m")
+    assert (row["gain"].reason, row["power"]) == ("too_few_rows", 1)
+    assert "few-rows" in warning_codes(result)
 
 
 def test_few_clusters_have_a_fit_without_a_gain() -> None:
     table = random_table(1).with_columns(patient=pl.col("patient") % 4)
     result = clfeval.recalibrate(table, positive="1", model="gbm", cluster="patient")
-    (row,) = result.tables["models"]
+    row = row_of(result, "models")
     assert (row["gain"].value, row["gain"].reason) == (None, "few_clusters")
     assert len(result.tables["mapping"]) > 0
     (sentence,) = result.answer
@@ -95,12 +95,13 @@ def test_undecided_gains_of_few_clusters_say_what_follows(models: list[str], clu
     table = random_table(1, 300, slope=0.95).with_columns(patient=pl.col("id") % clusters)
     table = table.with_columns(other=pl.col("gbm"))
     result = clfeval.recalibrate(table, positive="1", model=models, cluster="patient")
-    assert {row["verdict"] for row in result.tables["models"]} == {"undecided"}
-    (sentence,) = (one for one in result.answer if one.code == "recalibration-undecided")
+    rows = rows_of(result, "models")
+    assert {row["verdict"] for row in rows} == {"undecided"}
+    (sentence,) = answers_of(result, "recalibration-undecided")
     says_so = f"limits of {clusters} clusters are wide" in sentence.text
     assert says_so == (clusters < 20)
     assert "clusters" in sentence.text or clusters == 20
-    high = max(row["gain"].high for row in result.tables["models"])
+    high = max(row["gain"].high for row in rows)
     assert (f"a fall of up to {high:.3f}" in sentence.text) or (len(models) == 1 and not says_so)
 
 
@@ -110,11 +111,11 @@ def test_the_note_on_scores_of_0_and_1_names_what_the_rows_allow(rows: int, meth
         gbm=pl.when(pl.col("id") % 10 == 0).then(pl.col("gbm").round(0)).otherwise("gbm")
     )
     result = clfeval.recalibrate(table, positive="1", model="gbm", method=method)
-    (note,) = (note.message for note in result.warnings if note.code == "scores-at-ends")
+    (note,) = warning_messages(result, "scores-at-ends")
     assert ("isotonic" in note) == (rows == 1000)
     assert ("with fewer than 1,000 rows, or 10 of a class: get more rows" in note) == (rows < 1000)
-    calibrators = clfeval.recalibrate(table, positive="1", model="gbm", method="isotonic")
-    assert (calibrators.tables["models"][0]["gain"].reason == "flexible_rows") == (rows < 1000)
+    isotonic = clfeval.recalibrate(table, positive="1", model="gbm", method="isotonic")
+    assert (row_of(isotonic, "models")["gain"].reason == "flexible_rows") == (rows < 1000)
 
 
 def test_an_infinite_log_loss_is_decided_by_the_brier_score() -> None:
@@ -122,7 +123,7 @@ def test_an_infinite_log_loss_is_decided_by_the_brier_score() -> None:
     contradicted = pl.when((pl.col("truth") == 1) & (pl.col("gbm") < 0.05)).then(0.0)
     table = table.with_columns(gbm=contradicted.otherwise(pl.col("gbm")))
     result = clfeval.recalibrate(table, positive="1", model="gbm")
-    (row,) = result.tables["models"]
+    row = row_of(result, "models")
     assert row["loss"] == "brier"
     assert row["log_loss_gain"].reason == "contradicted"
     assert row["gain"] == row["brier_gain"]
@@ -199,9 +200,9 @@ def test_saved_calibrators_are_read_back(method: str, folder: Path) -> None:
     table = random_table(1, 1000, slope=0.4)
     result = clfeval.recalibrate(table, positive="1", model="gbm", method=method)
     result.save("gbm.calibrator.json")
-    read = read_calibrators("gbm.calibrator.json", Path("gbm.calibrator.json").read_text())
-    (stored,) = read.calibrators
-    assert read.positive == "1"
+    file = read_calibrators("gbm.calibrator.json", Path("gbm.calibrator.json").read_text())
+    (stored,) = file.calibrators
+    assert file.positive == "1"
     assert (stored.model, stored.method) == ("gbm", method)
     assert stored.column == f"gbm+{method}"
     mapping = pl.DataFrame(result.tables["mapping"])
@@ -298,23 +299,23 @@ def test_sql_gives_the_numbers_of_the_calibrator(name: str, rows: int) -> None:
 def test_another_prevalence_moves_the_log_odds_by_the_ratio_of_odds() -> None:
     """Rows have prevalence p; at 1:49 the log odds fall by ln(p / (1 - p)) + ln 49."""
     table = random_table(1, slope=0.4)
-    own, moved = (
-        clfeval.recalibrate(table, positive="1", model="gbm", method="logistic", prevalence=asked)
-        for asked in (None, "1:49")
+    plain, shifted = (
+        clfeval.recalibrate(table, positive="1", model="gbm", method="logistic", prevalence=pi)
+        for pi in (None, "1:49")
     )
     positives = int(table["truth"].sum())
     shift = -np.log(49) - np.log(positives / (300 - positives))
     p = np.array([0.1, 0.5, 0.9])
-    before, after = (result.calibrators["gbm"].calibrate(p) for result in (own, moved))
+    before, after = (result.calibrators["gbm"].calibrate(p) for result in (plain, shifted))
     assert np.log(after / (1 - after)) - np.log(before / (1 - before)) == pytest.approx(shift)
-    assert own.tables["models"] == moved.tables["models"]
-    assert any("label shift" in sentence.text for sentence in moved.answer)
+    assert plain.tables["models"] == shifted.tables["models"]
+    assert any("label shift" in sentence.text for sentence in shifted.answer)
 
 
 def test_steps_are_shifted_at_their_knots() -> None:
     steps = StepCalibrator(np.array([0.2, 0.6]), np.array([0.0, 0.5]))
-    moved = shift_log_odds(steps, np.log(3))
-    assert moved.calibrate([0.2, 0.6]) == pytest.approx([0, 0.75])
+    shifted = shift_log_odds(steps, np.log(3))
+    assert shifted.calibrate([0.2, 0.6]) == pytest.approx([0, 0.75])
 
 
 def test_one_calibrator_is_for_one_prevalence() -> None:

@@ -27,6 +27,7 @@ from clfeval.methods.recalibration.method_fits import MethodFitter, closed_test
 from clfeval.methods.recalibration.row_kinds import FOLDS, RowKinds
 from clfeval.records import replace
 from tests.methods.recalibrate.forms import write_forms
+from tests.results import row_of, value_of
 
 
 def random_table(seed: int, rows: int = 300, slope: float = 0.6) -> pl.DataFrame:
@@ -47,12 +48,12 @@ def counts_of(table: pl.DataFrame, units: str = "") -> ScoreCounts:
     position = np.searchsorted(counts.scores, p) + m * ~y
     ones = np.ones(len(p), np.int64)
     if units == "clusters":
-        owned: Any = ClusterCounts.from_entries(table["patient"].to_list(), position, ones)
+        row_units: Any = ClusterCounts.from_entries(table["patient"].to_list(), position, ones)
     elif units == "weights":
-        owned = RowWeights.from_entries(np.ones((len(p), 2)), position, ones, 2 * m)
+        row_units = RowWeights.from_entries(np.ones((len(p), 2)), position, ones, 2 * m)
     else:
         return counts
-    return replace(counts, clusters=owned)
+    return replace(counts, clusters=row_units)
 
 
 def held_out_folds(counts: ScoreCounts, repeats: int, rng: Any) -> list[Any]:
@@ -261,7 +262,7 @@ def test_steps_do_not_depend_on_the_scale_of_sampling_weights(method: Any) -> No
 def test_the_seed_moves_the_gain_a_little_and_nothing_else() -> None:
     table = random_table(7, 1000)
     results = [clfeval.recalibrate(table, positive="1", model="gbm", seed=s) for s in range(3)]
-    gains = [result.tables["models"][0]["gain"].value for result in results]
+    gains = [value_of(row_of(result, "models")["gain"]) for result in results]
     assert max(gains) - min(gains) < 0.0015
     assert len({str([*result.tables["mapping"]]) for result in results}) == 1
 
@@ -269,11 +270,11 @@ def test_the_seed_moves_the_gain_a_little_and_nothing_else() -> None:
 def test_two_levels_have_two_intervals() -> None:
     table = random_table(8)
     wide, narrow = (
-        clfeval.recalibrate(table, positive="1", model="gbm", level=level).tables["models"][0]
+        row_of(clfeval.recalibrate(table, positive="1", model="gbm", level=level), "models")["gain"]
         for level in (0.99, 0.8)
     )
-    assert wide["gain"].value == narrow["gain"].value
-    assert wide["gain"].low < narrow["gain"].low < narrow["gain"].high < wide["gain"].high
+    assert value_of(wide) == value_of(narrow)
+    assert wide.low < narrow.low < narrow.high < wide.high
 
 
 def test_a_reversed_fit_does_not_rise() -> None:

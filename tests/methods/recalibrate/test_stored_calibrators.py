@@ -27,6 +27,7 @@ from tests.engines import ENGINES
 from tests.methods.recalibrate.test_command import CALIBRATORS, EXTREME
 from tests.methods.recalibrate.test_cross_fitting import random_table
 from tests.process.program import clfeval as program
+from tests.results import warning_messages
 
 LOGISTIC = LogOddsCalibrator(0.25, 0.5, 0.5)
 FILE = "m.calibrator.json"
@@ -50,20 +51,20 @@ def _new(folder: Path) -> pl.DataFrame:
     return table
 
 
-def nearly(found: Any, expected: Any) -> None:
+def check_close(part: Any, expected: Any) -> None:
     """Check that two documents are equal, their numbers to 1e-9."""
     if isinstance(expected, Mapping):
-        assert found.keys() == expected.keys()
+        assert part.keys() == expected.keys()
         for key, value in expected.items():
-            nearly(found[key], value)
+            check_close(part[key], value)
     elif isinstance(expected, list):
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected, strict=True):
-            nearly(one, other)
-    elif isinstance(expected, float) and isinstance(found, (int, float)):
-        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert len(part) == len(expected)
+        for element, expected_element in zip(part, expected, strict=True):
+            check_close(element, expected_element)
+    elif isinstance(expected, float) and isinstance(part, (int, float)):
+        assert part == pytest.approx(expected, rel=1e-9, abs=1e-9)
     else:
-        assert found == expected
+        assert part == expected
 
 
 def tables_of(*words: str) -> Any:
@@ -91,8 +92,8 @@ def test_every_command_reads_scores_as_if_the_column_were_there(
     ready = new.with_columns(pl.Series("gbm+logistic", LOGISTIC.calibrate(new["gbm"].to_numpy())))
     ready.select("id", "truth", "gbm", "gbm+logistic", "other", "patient").write_csv("ready.csv")
     both = ["--model", "gbm", "--model"]
-    found = tables_of(*command.split(), "new.csv", *both, THROUGH)
-    nearly(found, tables_of(*command.split(), "ready.csv", *both, "gbm+logistic"))
+    actual = tables_of(*command.split(), "new.csv", *both, THROUGH)
+    check_close(actual, tables_of(*command.split(), "ready.csv", *both, "gbm+logistic"))
 
 
 @pytest.mark.parametrize("models", [["gbm", THROUGH], [THROUGH], [THROUGH, "other"]])
@@ -103,11 +104,13 @@ def test_long_tables_are_read_as_wide_ones(kind: str, models: list[str], new: pl
     long.write_csv("long.csv")
     long.write_parquet("long.parquet")
     words = ["--positive", "1", *(word for name in models for word in ("--model", name))]
-    found = tables_of("report", f"long{kind}", *words)
+    actual = tables_of("report", f"long{kind}", *words)
     wide = tables_of("report", "new.csv", "--id", "id", *words)
     for table in ("models", "calibration"):
-        by_model = [sorted(tables[table], key=lambda row: row["model"]) for tables in (found, wide)]
-        nearly(*by_model)
+        by_model = [
+            sorted(tables[table], key=lambda row: row["model"]) for tables in (actual, wide)
+        ]
+        check_close(*by_model)
 
 
 def test_a_reference_compares_the_model_with_itself_recalibrated(new: pl.DataFrame) -> None:
@@ -139,8 +142,8 @@ def test_models_are_named_with_and_without_a_calibrator(
 ) -> None:
     new.drop("patient").write_csv("two.csv")
     words = [word for name in names for word in ("--model", name.replace("FILE", FILE))]
-    found = tables_of("report", "two.csv", "--id", "id", "--positive", "1", *words)["models"]
-    assert {row["model"] for row in found} == models
+    actual = tables_of("report", "two.csv", "--id", "id", "--positive", "1", *words)["models"]
+    assert {row["model"] for row in actual} == models
 
 
 @pytest.mark.parametrize("scale", ["percent", "reversed"])
@@ -148,9 +151,9 @@ def test_a_calibrator_changes_scores_as_they_are_evaluated(scale: str, new: pl.D
     table = new.with_columns(gbm=pl.col("gbm") * 100 if scale == "percent" else 1 - pl.col("gbm"))
     table.write_csv("scaled.csv")
     words = ["--model", f"gbm:{scale}", "--model", THROUGH, "--positive", "1"]
-    found = tables_of("report", "scaled.csv", *words)["models"]
+    actual = tables_of("report", "scaled.csv", *words)["models"]
     plain = ["--model", "gbm", "--model", THROUGH, "--positive", "1"]
-    nearly(found, tables_of("report", "new.csv", *plain)["models"])
+    check_close(actual, tables_of("report", "new.csv", *plain)["models"])
 
 
 SCALES = {  # option, the column from probabilities, words of the error
@@ -174,18 +177,18 @@ def test_a_calibrator_is_for_scores_on_the_scale_it_was_fitted_to(scale: str, fo
     q = file.by_model["gbm"].calibrate(p)
     other = table.with_columns(truth=1 - pl.col("truth"))
     other.write_csv("other.csv")
-    asked = ["--id", "id", "--positive", "1", "--model", THROUGH]
-    tables_of("report", "other.csv", *asked, "--model", option)
+    arguments = ["--id", "id", "--positive", "1", "--model", THROUGH]
+    tables_of("report", "other.csv", *arguments, "--model", option)
     save = ["--calibrator", FILE, "--save", "out.parquet", "-q"]
     assert program("recalibrate", "other.csv", *save, "--model", option).code == 0
     assert pl.read_parquet("out.parquet")["gbm+logistic"].to_numpy() == pytest.approx(q, abs=1e-12)
     expression = Path("m.sql").read_text(encoding="utf-8")
     with duckdb.connect() as connection:
         connection.register("rows", table)
-        found = connection.sql(f'SELECT id, {expression} FROM "rows" ORDER BY id').pl()
-    assert found["gbm_logistic"].to_numpy() == pytest.approx(q, abs=1e-12)
+        actual = connection.sql(f'SELECT id, {expression} FROM "rows" ORDER BY id').pl()
+    assert actual["gbm_logistic"].to_numpy() == pytest.approx(q, abs=1e-12)
     random_table(3).write_csv("plain.csv")
-    for command in (["report", "plain.csv", *asked], ["recalibrate", "plain.csv", *save]):
+    for command in (["report", "plain.csv", *arguments], ["recalibrate", "plain.csv", *save]):
         done = program(*command)
         assert (done.code, "[other-scale]" in done.err, words in done.err) == (3, True, True)
         assert f"add --model {option}" in done.err
@@ -196,10 +199,10 @@ def test_frames_of_every_library_are_read_through_calibrators(
     engine: str, new: pl.DataFrame
 ) -> None:
     frame = new.select(truth=pl.col("truth").cast(pl.String), gbm="gbm")
-    found = clfeval.report(ENGINES[engine](frame), model=["gbm", THROUGH], positive="1")
+    actual = clfeval.report(ENGINES[engine](frame), model=["gbm", THROUGH], positive="1")
     expected = clfeval.report(new.drop("id"), model=["gbm", THROUGH], positive="1")
-    nearly(found.frame("models").to_dicts(), expected.frame("models").to_dicts())
-    note = next(note.message for note in found.warnings if note.code == "recalibrated")
+    check_close(actual.frame("models").to_dicts(), expected.frame("models").to_dicts())
+    note = warning_messages(actual, "recalibrated")[0]
     assert note == f"'gbm+logistic' has the scores of 'gbm' as {FILE} recalibrates them"
 
 
@@ -220,9 +223,9 @@ def test_expressions_give_the_numbers_of_the_calibrator(engine: str, name: str) 
     rows = with_calibrated_column(
         nw.from_native(ENGINES[engine](frame)).lazy(), "p", "q", calibrator
     )
-    found = rows.collect().to_polars().sort("row")["q"]
-    assert found[-1] is None
-    assert found[:-1].to_numpy() == pytest.approx(calibrator.calibrate(SCORES), abs=1e-12)
+    actual = rows.collect().to_polars().sort("row")["q"]
+    assert actual[-1] is None
+    assert actual[:-1].to_numpy() == pytest.approx(calibrator.calibrate(SCORES), abs=1e-12)
 
 
 @pytest.mark.slow
@@ -243,17 +246,17 @@ def test_json_sql_and_expressions_agree_on_a_million_scores_in_engines(folder: P
                 native = rows.to_native().selectExpr("row", "q", f"{expression} AS s")
             else:
                 native = rows.to_native().project(f"row, q, {expression} AS s")
-            found = nw.from_native(native).lazy().collect().to_polars().sort("row")
+            actual = nw.from_native(native).lazy().collect().to_polars().sort("row")
             for column in "qs":
-                wrong = np.abs(found[column].to_numpy() - calibrator.calibrate(scores)).max()
+                wrong = np.abs(actual[column].to_numpy() - calibrator.calibrate(scores)).max()
                 assert wrong <= 1e-12, (engine, name, column)
 
 
 def test_columns_of_single_precision_are_calibrated_by_their_decimals(new: pl.DataFrame) -> None:
     single = new.with_columns(pl.col("gbm").cast(pl.Float32))
-    found = clfeval.report(single, model=THROUGH, positive="1", id="id")
+    actual = clfeval.report(single, model=THROUGH, positive="1", id="id")
     expected = clfeval.report(new, model=THROUGH, positive="1", id="id")
-    assert found.tables["models"] == expected.tables["models"]
+    assert actual.tables["models"] == expected.tables["models"]
 
 
 FORMS = ("same file", "other order", "parquet", "packed", "other columns", "long", "duckdb")
@@ -264,9 +267,9 @@ def test_rows_that_fitted_a_calibrator_are_refused_in_any_form(cluster: str, fol
     del folder
     table = random_table(1, 300, slope=0.4)
     table.write_csv("fit.csv")
-    asked = ["--cluster", cluster] if cluster else []
+    arguments = ["--cluster", cluster] if cluster else []
     saved = ["--save", FILE, "--method", "logistic", "-q"]
-    assert program("recalibrate", "fit.csv", "--model", "gbm", *asked, *saved).code == 0
+    assert program("recalibrate", "fit.csv", "--model", "gbm", *arguments, *saved).code == 0
     mixed = table.sample(fraction=1, shuffle=True, seed=1)
     mixed.write_csv("other order")
     table.write_parquet("parquet")
@@ -495,7 +498,7 @@ def test_a_model_has_one_calibrator_in_a_file() -> None:
 
 
 def test_files_are_read_back_as_they_were() -> None:
-    calibrators = [stored(one, name, name) for name, one in MORE_CALIBRATORS.items()]
+    calibrators = [stored(each, name, name) for name, each in MORE_CALIBRATORS.items()]
     text = CalibratorFile("ja", calibrators, 300).to_json()
     again = read_calibrators("x.json", text)
     assert again.to_json().replace("300.0", "300") == text
@@ -585,8 +588,8 @@ def test_what_is_written_is_read_as_what_it_was_computed_from(new: pl.DataFrame)
     save = ["--calibrator", FILE, "--save", "out.parquet", "-q"]
     assert program("recalibrate", "new.csv", *save).code == 0
     words = ["--positive", "1", "--id", "id", "--model"]
-    found = tables_of("report", "out.parquet", *words, "gbm+logistic")
-    nearly(found, tables_of("report", "new.csv", *words, THROUGH))
+    actual = tables_of("report", "out.parquet", *words, "gbm+logistic")
+    check_close(actual, tables_of("report", "new.csv", *words, THROUGH))
 
 
 def test_proposals_and_dry_runs_keep_the_calibrator(new: pl.DataFrame) -> None:

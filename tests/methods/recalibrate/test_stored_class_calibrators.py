@@ -19,7 +19,7 @@ from clfeval.measures.class_calibrators import (
 )
 from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator, read_calibrators
 from tests.methods.recalibrate.test_classes import NAMES, random_table
-from tests.methods.recalibrate.test_stored_calibrators import nearly, tables_of
+from tests.methods.recalibrate.test_stored_calibrators import check_close, tables_of
 from tests.process.program import clfeval as program
 
 FILE = "m.calibrator.json"
@@ -108,8 +108,8 @@ def test_report_reads_probabilities_as_if_the_columns_were_there(
     columns = [pl.Series(f"m+{method}:{name}", q[:, k]) for k, name in enumerate(NAMES)]
     new.with_columns(columns).write_csv("there.csv")
     words = ["--reference", "m", *positive]
-    found = tables_of("report", "new.csv", "--model", "m", "--model", THROUGH, *words)
-    nearly(found, tables_of("report", "there.csv", *words))
+    actual = tables_of("report", "new.csv", "--model", "m", "--model", THROUGH, *words)
+    check_close(actual, tables_of("report", "there.csv", *words))
 
 
 @pytest.mark.parametrize("form", ["fit.csv", "permuted.csv", "reordered.csv"])
@@ -276,5 +276,5 @@ def test_rows_with_a_missing_probability_are_dropped_through_a_calibrator(
     lacking = pl.when(pl.col("id") > 2).then(pl.col("m:bee")).alias("m:bee")
     new.with_columns(lacking).write_csv("new.csv")
     words = ["--model", THROUGH]
-    found = tables_of("report", "new.csv", *words, "--missing", "drop")
-    nearly(found["models"], tables_of("report", "fewer.csv", *words)["models"])
+    actual = tables_of("report", "new.csv", *words, "--missing", "drop")
+    check_close(actual["models"], tables_of("report", "fewer.csv", *words)["models"])

@@ -11,14 +11,13 @@ import pytest
 import clfeval
 from clfeval.compare.change import BETTER, UNDECIDED, WORSE
 from clfeval.document import Answer
-from clfeval.document.cells import Estimate, Row, as_estimate
+from clfeval.document.cells import Estimate, Row
 from clfeval.methods.comparison_answer import slice_comparison_answer
 from clfeval.methods.report.answer_order import order_answers
 from clfeval.methods.report.slice_answer import SliceModels, slice_answer
-
-
-def chance(odds: Any) -> Any:
-    return 1 / (1 + np.exp(-odds))
+from tests.methods.report.calibration_sentences import calibration_answer
+from tests.results import answer_codes, answers_of, row_of, rows_by, rows_of, value_of
+from tests.samples import logistic
 
 
 def sites(rows: int = 4000, *, worse_at: str = "C") -> pl.DataFrame:
@@ -31,18 +30,18 @@ def sites(rows: int = 4000, *, worse_at: str = "C") -> pl.DataFrame:
     shift = {name: 0.5 * place - 1.25 for place, name in enumerate("ABCDEF")}
     x = rng.normal(size=rows)
     odds = 1.6 * x - 0.5 + np.array([shift[name] for name in site])
-    truth = (rng.random(rows) < chance(odds)).astype(int)
-    old = chance(0.8 * x + 0.8 * rng.normal(size=rows) - 0.5)
+    truth = (rng.random(rows) < logistic(odds)).astype(int)
+    old = logistic(0.8 * x + 0.8 * rng.normal(size=rows) - 0.5)
     informed = 4 * x + 0.5 * rng.normal(size=rows) - 1
-    new = chance(np.where(site == worse_at, 3 * rng.normal(size=rows) - 1, informed))
+    new = logistic(np.where(site == worse_at, 3 * rng.normal(size=rows) - 1, informed))
     return pl.DataFrame({"y": truth, "site": site, "new": new, "old": old})
 
 
 def test_with_a_reference_every_harm_comes_before_the_gain() -> None:
     result = clfeval.report(sites(), truth="y", by="site", reference="old")
-    rows = {row["measure"]: row for row in result.tables["comparisons"] if row["slice"] is None}
-    assert rows["roc_auc"]["verdict"] == "better"
-    codes = [answer.code for answer in result.answer]
+    row = row_of(result, "comparisons", measure="roc_auc", slice=None)
+    assert row["verdict"] == "better"
+    codes = answer_codes(result)
     harms = [codes.index(code) for code in ("slices", "miscalibrated")]
     assert max(harms) < codes.index("compared")
     # of the slices in which it is worse than the reference there is room for the table only
@@ -62,25 +61,21 @@ def test_where_no_slice_is_worse_heterogeneity_comes_before_the_gain() -> None:
     site = np.arange(rows) % number
     x = rng.normal(size=rows)
     shift = np.linspace(-0.45, 0.45, number)[site]
-    truth = (rng.random(rows) < chance(1.5 * x + shift)).astype(int)
+    truth = (rng.random(rows) < logistic(1.5 * x + shift)).astype(int)
     table = pl.DataFrame(
         {
             "y": truth,
             "site": [f"s{place}" for place in site],
-            "new": chance(1.5 * x),
-            "old": chance(0.5 * x + 0.8 * rng.normal(size=rows)),
+            "new": logistic(1.5 * x),
+            "old": logistic(0.5 * x + 0.8 * rng.normal(size=rows)),
         }
     )
     result = clfeval.report(table, truth="y", by="site", reference="old")
-    assert not [
-        row
-        for row in result.tables["comparisons"]
-        if row["against"] == "slice" and row["verdict"] == "worse" and row["model"] == "new"
-    ]
-    codes = [answer.code for answer in result.answer]
+    assert not rows_of(result, "comparisons", against="slice", verdict="worse", model="new")
+    codes = answer_codes(result)
     assert codes.index("heterogeneity") < codes.index("compared")
-    (text,) = [answer.text for answer in result.answer if answer.code == "heterogeneity"]
-    assert "12 values of site" in text
+    (answer,) = answers_of(result, "heterogeneity")
+    assert "12 values of site" in answer.text
 
 
 def compared(model: str, verdict: str, **cells: Any) -> Row:
@@ -193,23 +188,16 @@ def zeros(lowest: float = 0.1) -> pl.DataFrame:
     """`good` is the probability of a case; `zero` is it too, but 0 below the lowest one."""
     rng = np.random.default_rng(8)
     x = rng.normal(size=1500)
-    p = chance(1.5 * x - 0.5)
+    p = logistic(1.5 * x - 0.5)
     truth = (rng.random(1500) < p).astype(int)
     return pl.DataFrame({"y": truth, "good": p, "zero": np.where(p < lowest, 0, p)})
-
-
-def calibration(result: Any) -> Answer:
-    codes = ("probabilities", "miscalibrated")
-    (answer,) = [answer for answer in result.answer if answer.code in codes]
-    assert isinstance(answer, Answer)
-    return answer
 
 
 def test_a_tied_model_that_contradicted_itself_is_named_with_its_rows() -> None:
     table = zeros()
     wrong = table.filter((pl.col("zero") == 0) & (pl.col("y") == 1)).height
     assert wrong > 1
-    answer = calibration(clfeval.report(table, truth="y", positive="1"))
+    answer = calibration_answer(clfeval.report(table, truth="y", positive="1"))
     assert answer.models == ("good",)
     assert f"zero gave {wrong} outcomes probability 0" in answer.text
 
@@ -218,7 +206,7 @@ def test_so_it_is_where_the_best_model_is_miscalibrated_too() -> None:
     steep = pl.col("good") ** 3 + 1e-9
     table = zeros().with_columns(good=steep, other=steep)
     wrong = table.filter((pl.col("zero") == 0) & (pl.col("y") == 1)).height
-    text = calibration(clfeval.report(table, truth="y", positive="1")).text
+    text = calibration_answer(clfeval.report(table, truth="y", positive="1")).text
     best, other = ("good", "other") if text.startswith("good is") else ("other", "good")
     assert f"{best} is miscalibrated" in text
     claim = f". So is {other}, tied with it; zero gave {wrong} outcomes probability 0."
@@ -228,7 +216,7 @@ def test_so_it_is_where_the_best_model_is_miscalibrated_too() -> None:
 def test_with_a_reference_every_candidate_is_judged() -> None:
     table = zeros().with_columns(old=pl.col("good"), steep=pl.col("good") ** 2)
     result = clfeval.report(table, truth="y", positive="1", reference="old")
-    text = calibration(result).text
+    text = calibration_answer(result).text
     assert "zero" in text
     assert "steep" in text
     assert "tied with it" not in text
@@ -238,16 +226,14 @@ def test_a_limit_that_is_missed_on_new_data_is_marked_and_said() -> None:
     """A few rows choose the threshold: the corrected sensitivity is below the limit."""
     rng = np.random.default_rng(2)
     truth = np.arange(120) % 2
-    scores = chance(1.2 * truth + rng.normal(size=120) - 0.6)
+    scores = logistic(1.2 * truth + rng.normal(size=120) - 0.6)
     table = pl.DataFrame({"y": truth, "m": scores})
     rules = ["sens>=.9", "spec>=.5", "j_index"]
     result = clfeval.report(table, truth="y", positive="1", best_threshold=rules)
-    rows = {row["chosen_by"]: row for row in result.tables["cutoffs"]}
+    rows = rows_by(result, "cutoffs", "chosen_by")
     assert rows["j_index"]["misses_limit"] is None
     for rule, limit in (("sensitivity>=0.9", 0.9), ("specificity>=0.5", 0.5)):
-        value = as_estimate(rows[rule]["limited"]).value
-        assert value is not None
-        assert rows[rule]["misses_limit"] is (value < limit)
+        assert rows[rule]["misses_limit"] is (value_of(rows[rule]["limited"]) < limit)
     assert rows["sensitivity>=0.9"]["misses_limit"]
     claim = "The expected sensitivity misses the limit of 0.9; choose 'sensitivity.low>=0.9'"
     assert claim in result.answer[0].text
@@ -281,18 +267,15 @@ def test_tune_jpt_says_of_net_benefit_what_a_report_says(
     options: dict[str, Any] = {"prevalence": prevalence, "threshold": threshold}
     tuned = clfeval.tune_jpt(table, truth="y", positive="1", **options)
     report = clfeval.report(table, truth="y", positive="1", **options)
-    texts = [
-        next(answer.text for answer in result.answer if answer.code == "at-prevalence")
-        for result in (tuned, report)
-    ]
+    texts = [answers_of(result, "at-prevalence")[0].text for result in (tuned, report)]
     assert claim in texts[0]
     assert texts[0].partition(", m has")[2] == texts[1].partition(", m has")[2]
     w = threshold / (1 - threshold)
     benefit = prevalence * 0.8 - (1 - prevalence) * 0.2 * w
     default = max(0.0, prevalence - (1 - prevalence) * w)
-    target = [row for row in tuned.tables["at_prevalence"] if row["population"] == "target"]
-    assert target[0]["net_benefit"].value == pytest.approx(benefit)
-    assert target[0]["gain"].value == pytest.approx(benefit - default)
+    target = row_of(tuned, "at_prevalence", population="target")
+    assert value_of(target["net_benefit"]) == pytest.approx(benefit)
+    assert value_of(target["gain"]) == pytest.approx(benefit - default)
 
 
 def test_by_its_own_prevalence_tune_jpt_has_no_net_benefit() -> None:

@@ -24,7 +24,7 @@ HOW = ("exact", "wilson", "jeffreys", "agresti-coull", "bootstrap", "none")
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> tuple[pl.DataFrame, dict[str, Any]]:
+def small_tables_with_options(draw: st.DrawFn) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Draw a small table of labels and scores with ties and ends, and options for it."""
     rows = draw(st.integers(1, 25))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
@@ -63,7 +63,7 @@ def tables(draw: st.DrawFn) -> tuple[pl.DataFrame, dict[str, Any]]:
 
 
 @examples(60)
-@given(case=tables())
+@given(case=small_tables_with_options())
 def test_it_is_valid_and_can_be_shown(case: tuple[pl.DataFrame, dict[str, Any]]) -> None:
     table, options = case
     with warnings.catch_warnings():

@@ -12,26 +12,24 @@ from scipy import stats
 from sklearn import metrics as sk
 
 import clfeval
-from clfeval.api.result import Result
 from clfeval.inference.hypothesis_tests import random_average_precision, random_true_positives
+from tests.results import Line, rows_by
 
 TRUTH = [1, 0, 1, 0, 1, 0, 0]
 SCORES = [0.9, 0.8, 0.8, 0.3, 0.7, 0.2, 0.6]
 
 
-def rows(result: Result) -> dict[tuple[str, str], Any]:
-    return {(str(r["measure"]), str(r["model"])): r for r in result.tables["baselines"]}
-
-
-def tiny(**options: Any) -> dict[tuple[str, str], Any]:
+def baselines_of_seven_rows() -> dict[Any, Line]:
+    """Return the rows of the table by measure and model."""
     frame = pl.DataFrame({"truth": TRUTH, "m": SCORES})
-    named = ["log_loss", "average_precision", "brier_skill", "expected_cost:fp=1,fn=3"]
-    return rows(clfeval.report(frame, positive="1", dummies=True, measure=named, **options))
+    measures = ["log_loss", "average_precision", "brier_skill", "expected_cost:fp=1,fn=3"]
+    result = clfeval.report(frame, positive="1", dummies=True, measure=measures)
+    return rows_by(result, "baselines", "measure", "model")
 
 
 def test_values_are_means_over_every_order_of_truth() -> None:
     """5,040 orders of 7 rows, each measured by another program."""
-    found = tiny()
+    baselines = baselines_of_seven_rows()
     x = np.array(SCORES)
     says = (x >= 0.5).astype(int)
     orders = [np.array(one) for one in sorted(set(permutations(TRUTH)))]  # each as often as others
@@ -54,7 +52,7 @@ def test_values_are_means_over_every_order_of_truth() -> None:
     }
     for metric, measure in by.items():
         every = np.array([measure(y) for y in orders])
-        row = found[metric, "m"]
+        row = baselines[metric, "m"]
         assert row["value"] == pytest.approx(every.mean(), abs=1e-9), metric
         observed = measure(np.array(TRUTH))
         assert row["observed"] == pytest.approx(observed, abs=1e-9), metric
@@ -91,15 +89,15 @@ def test_average_precision_by_chance(positives: int, rows_: int) -> None:
 
 def test_dummies_answer_alike() -> None:
     """3 of 7 positive: the constant 3/7 has Brier 3/7 4/7; naming the negatives accuracy 4/7."""
-    found = tiny()
-    assert found["brier", "(constant)"]["observed"] == pytest.approx(12 / 49)
-    assert found["roc_auc", "(constant)"]["value"] == 0.5
-    assert found["average_precision", "(constant)"]["value"] == pytest.approx(3 / 7)
-    assert found["net_benefit", "(constant)"]["value"] == 0  # below .5: treats nobody
-    assert found["accuracy", "(majority)"]["value"] == pytest.approx(4 / 7)
-    assert found["sensitivity", "(majority)"]["value"] == 0
-    assert found["accuracy", "(majority)"]["p"] is None
-    assert ("precision", "(majority)") not in found  # undefined: nobody is called positive
+    baselines = baselines_of_seven_rows()
+    assert baselines["brier", "(constant)"]["observed"] == pytest.approx(12 / 49)
+    assert baselines["roc_auc", "(constant)"]["value"] == 0.5
+    assert baselines["average_precision", "(constant)"]["value"] == pytest.approx(3 / 7)
+    assert baselines["net_benefit", "(constant)"]["value"] == 0  # below .5: treats nobody
+    assert baselines["accuracy", "(majority)"]["value"] == pytest.approx(4 / 7)
+    assert baselines["sensitivity", "(majority)"]["value"] == 0
+    assert baselines["accuracy", "(majority)"]["p"] is None
+    assert ("precision", "(majority)") not in baselines  # undefined: nobody is called positive
 
 
 def test_clusters_and_weights_have_no_p() -> None:
@@ -109,19 +107,21 @@ def test_clusters_and_weights_have_no_p() -> None:
     p = np.round(rng.random(60), 2)
     frame = pl.DataFrame({"truth": truth, "m": p, "w": w, "patient": np.arange(60) // 3})
     for options in ({"weight": "w", "ignore": "patient"}, {"cluster": "patient", "ignore": "w"}):
-        found = rows(clfeval.report(frame, positive="1", dummies=True, **options))
-        assert all(row["p"] is None for row in found.values())
+        result = clfeval.report(frame, positive="1", dummies=True, **options)
+        baselines = rows_by(result, "baselines", "measure", "model")
+        assert all(row["p"] is None for row in baselines.values())
         n = w if "weight" in options else np.ones(60)
         share, called = (n @ truth) / n.sum(), (n @ (p >= 0.5)) / n.sum()
         expected = share * called + (1 - share) * (1 - called)
-        assert found["accuracy", "m"]["value"] == pytest.approx(expected)
+        assert baselines["accuracy", "m"]["value"] == pytest.approx(expected)
         loss = share * (1 - p) ** 2 + (1 - share) * p**2
-        assert found["brier", "m"]["value"] == pytest.approx((n @ loss) / n.sum())
+        assert baselines["brier", "m"]["value"] == pytest.approx((n @ loss) / n.sum())
 
 
 def test_several_classes_by_every_order_of_truth() -> None:
     truth, said = [*"aabbcc"], [*"aababc"]
-    found = rows(clfeval.report(pl.DataFrame({"truth": truth, "m": said}), dummies=True))
+    result = clfeval.report(pl.DataFrame({"truth": truth, "m": said}), dummies=True)
+    baselines = rows_by(result, "baselines", "measure", "model")
     orders = sorted(set(permutations(truth)))
     for metric, measure in (
         ("accuracy", sk.accuracy_score),
@@ -129,7 +129,7 @@ def test_several_classes_by_every_order_of_truth() -> None:
         ("balanced_accuracy", sk.balanced_accuracy_score),
     ):
         every = np.array([measure(one, said) for one in orders])
-        row = found[metric, "m"]
+        row = baselines[metric, "m"]
         assert row["value"] == pytest.approx(every.mean(), abs=1e-9)
         good = (every >= measure(truth, said) - 1e-9).mean()
         assert abs(row["p"] - good) < 5 * np.sqrt(good * (1 - good) / 999) + 0.002

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,6 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document.cells import Estimate
 from clfeval.errors import ClfevalError, UsageError
 from clfeval.formatting import format_exact
 from clfeval.inference.resampling import random_stream
@@ -26,6 +25,8 @@ from clfeval.methods.measurement.score_measures import resample_rows
 from clfeval.methods.report.threshold_rules import parse_rules
 from clfeval.methods.threshold_optimism import DRAWS, thinned_products
 from tests.reference import ScoredRow
+from tests.results import answers_of, estimate_of, four_cells, limits_of, row_of, rows_of, value_of
+from tests.samples import logistic
 from tests.strategies import scored_tables
 from tests.texts import check_text
 from tests.thoroughness import examples
@@ -92,7 +93,7 @@ def cells(rows: Sequence[tuple[float, int, float]], cut: float) -> Cells:
     return found[1, True], found[0, True], found[1, False], found[0, False]
 
 
-def chosen(
+def best_cut(
     rows: Sequence[tuple[float, int, float]],
     value: Callable[..., float | None],
     cuts: Sequence[float],
@@ -113,7 +114,9 @@ def chosen(
     return at
 
 
-def report(rows: Sequence[tuple[float, int, float]], *rules: str, **options: Any) -> Result:
+def report_with_rules(
+    rows: Sequence[tuple[float, int, float]], *rules: str, **options: Any
+) -> Result:
     frame = pl.DataFrame(
         {
             "truth": [row[1] for row in rows],
@@ -126,25 +129,25 @@ def report(rows: Sequence[tuple[float, int, float]], *rules: str, **options: Any
     )
 
 
-def _plain(table: Sequence[ScoredRow]) -> list[tuple[float, int, float]]:
+def scores_truth_and_weights(table: Sequence[ScoredRow]) -> list[tuple[float, int, float]]:
     return [(row.scores[0], row.truth, row.n) for row in table]
 
 
-def _both(rows: Sequence[tuple[float, int, float]]) -> bool:
+def has_both_classes(rows: Sequence[tuple[float, int, float]]) -> bool:
     return {row[1] for row in rows} == {0, 1}
 
 
 @examples(30)
 @given(scored_tables(models=(1, 1), rows=(2, 12)))
 def test_no_other_threshold_is_better(table: list[ScoredRow]) -> None:
-    rows = _plain(table)
-    if not _both(rows):
+    rows = scores_truth_and_weights(table)
+    if not has_both_classes(rows):
         return
     cuts = [math.inf, *sorted({row[0] for row in rows}, reverse=True)]
-    found = report(rows, *RULES).tables["cutoffs"]
-    assert len(found) == len(RULES)
-    for row, (name, value) in zip(found, RULES.items(), strict=True):
-        at = chosen(rows, value, cuts)
+    cutoffs = rows_of(report_with_rules(rows, *RULES), "cutoffs")
+    assert len(cutoffs) == len(RULES)
+    for row, (name, value) in zip(cutoffs, RULES.items(), strict=True):
+        at = best_cut(rows, value, cuts)
         if at is None:
             assert (row["rule"], row["threshold"]) == (None, None), name
             continue
@@ -152,15 +155,9 @@ def test_no_other_threshold_is_better(table: list[ScoredRow]) -> None:
         kind = "always positive" if at == cuts[-1] else "score >= t"
         assert row["rule"] == ("never positive" if at == math.inf else kind), name
         table_here = cells(rows, at)
-        assert tuple(row[cell] for cell in ("tp", "fp", "fn", "tn")) == table_here, name
+        assert four_cells(row) == table_here, name
         sign = -1 if name.startswith("cost") else 1
         assert value_of(row["value"]) == pytest.approx(sign * (value(*table_here) or 0)), name
-
-
-def value_of(cell: Any) -> float:
-    assert isinstance(cell, Estimate)
-    assert cell.value is not None, cell
-    return cell.value
 
 
 @pytest.mark.parametrize(
@@ -194,7 +191,7 @@ def test_optimism_is_what_draws_lose_on_all_rows(rule: str) -> None:
                 for s, n in zip(counts.scores.tolist(), part, strict=True)
                 if n
             ]
-            at = chosen(again, value, cuts) if _both(again) else None
+            at = best_cut(again, value, cuts) if has_both_classes(again) else None
             if at is None:
                 continue
             one, every = cells(again, at), cells(rows, at)
@@ -204,13 +201,13 @@ def test_optimism_is_what_draws_lose_on_all_rows(rule: str) -> None:
             both = limit(*one), limit(*every)
             if None not in both:
                 limits.append(both[0] - both[1])  # type: ignore[operator]
-    (row,) = report(rows, rule).tables["cutoffs"]
+    row = row_of(report_with_rules(rows, rule), "cutoffs")
     kept = 1 - 1 / math.e
     sens = row["tp"] / sum(truth) - np.mean(tpr) / kept
     fall = row["fp"] / sum(~truth) - np.mean(fpr) / kept
     p, n = sum(truth), sum(~truth)
     if limits:
-        here = limit(*(row[cell] for cell in ("tp", "fp", "fn", "tn")))
+        here = limit(*four_cells(row))
         found = here - np.mean(limits) / kept  # type: ignore[operator]
         assert value_of(row["limited"]) == pytest.approx(found)
         if rule[:3] == "ppv":  # sens p / (sens p + fall n) is as found
@@ -229,18 +226,15 @@ def test_optimism_is_what_draws_lose_on_all_rows(rule: str) -> None:
 def test_other_rows_are_never_better_and_the_answer_says_so(
     table: list[ScoredRow], rule: str
 ) -> None:
-    rows = _plain(table)
-    if not _both(rows):
+    rows = scores_truth_and_weights(table)
+    if not has_both_classes(rows):
         return
-    found = report(rows, rule)
-    (row,) = found.tables["cutoffs"]
-    honest, value = row["corrected"], row["value"]
-    assert isinstance(honest, Estimate)
-    assert isinstance(value, Estimate)
-    said = next(one for one in found.answer if one.code == "best-cut")
-    assert said.value == honest.value
-    if honest.value is not None and value.value is not None:
-        assert honest.value <= value.value + 1e-12
+    result = report_with_rules(rows, rule)
+    row = row_of(result, "cutoffs")
+    corrected, apparent = (estimate_of(row[name]).value for name in ("corrected", "value"))
+    assert answers_of(result, "best-cut")[0].value == corrected
+    if corrected is not None and apparent is not None:
+        assert corrected <= apparent + 1e-12
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -248,14 +242,13 @@ def test_a_safe_limit_is_kept_by_the_limits_that_are_told(seed: int) -> None:
     """Clopper and Pearson's limit of the rows is at least .8, and so is that of new data."""
     rng = np.random.default_rng(seed)
     truth = rng.random(200) < 0.4
-    x = np.round(1 / (1 + np.exp(-rng.normal(truth * 1.5 - 0.5, 1))), 3)
+    x = logistic(rng.normal(truth * 1.5 - 0.5, 1), 3)
     rows = [(float(s), int(y), 1.0) for s, y in zip(x, truth, strict=True)]
-    (row,) = report(rows, "sens.low>=.8").tables["cutoffs"]
-    tp, fn = cast(float, row["tp"]), cast(float, row["fn"])
-    assert stats.beta.ppf(0.025, tp, fn + 1) >= 0.8
+    row = row_of(report_with_rules(rows, "sens.low>=.8"), "cutoffs")
+    assert stats.beta.ppf(0.025, row["tp"], row["fn"] + 1) >= 0.8
     for name in ("limited", "sensitivity"):
-        told = cast(Estimate, row[name])
-        assert 0.8 <= cast(float, told.low) <= cast(float, told.value)
+        low, _ = limits_of(row[name])
+        assert 0.8 <= low <= value_of(row[name])
 
 
 def test_clusters_and_sampling_weights_have_wider_limits_than_rows() -> None:
@@ -268,12 +261,9 @@ def test_clusters_and_sampling_weights_have_wider_limits_than_rows() -> None:
     def width(**options: Any) -> float:
         every = {"positive": "true", "kind": "score", "where": "copy >= 1"}
         options = {**every, "best_threshold": "mcc", **options}
-        (row,) = clfeval.report(options.pop("frame", frame), **options).tables["cutoffs"]
-        honest = row["corrected"]
-        assert isinstance(honest, Estimate)
-        assert honest.low is not None
-        assert honest.high is not None
-        return honest.high - honest.low
+        result = clfeval.report(options.pop("frame", frame), **options)
+        low, high = limits_of(row_of(result, "cutoffs")["corrected"])
+        return high - low
 
     alone = width(model="m")
     assert width(cluster="patient", model="m") > 2 * alone
@@ -283,8 +273,10 @@ def test_clusters_and_sampling_weights_have_wider_limits_than_rows() -> None:
     assert width(frame=uneven, weight="w", model="m") > 1.5 * alone
 
 
-def reasons(found: Result) -> list[tuple[Any, Any]]:
-    return [(row["rule"], row["corrected"].reason) for row in found.tables["cutoffs"]]  # type: ignore[union-attr]
+def rules_and_reasons(result: Result) -> list[tuple[Any, str | None]]:
+    """Return rule of each cutoff, and why its corrected value is undefined."""
+    rows = rows_of(result, "cutoffs")
+    return [(row["rule"], estimate_of(row["corrected"]).reason) for row in rows]
 
 
 ONE = [(0.2, 0, 1), (0.9, 1, 1), (0.4, 0, 1)]
@@ -306,16 +298,16 @@ NONE = [(0.5, 0, 4), (0.6, 0, 4)]
     ],
 )
 def test_what_cannot_be_known_has_a_reason(rows: Any, rule: str, wanted: Any) -> None:
-    assert reasons(report(rows, rule)) == [wanted]
+    assert rules_and_reasons(report_with_rules(rows, rule)) == [wanted]
 
 
 def test_slices_choose_for_themselves_and_labels_have_no_threshold() -> None:
     frame = pl.DataFrame(
         {"truth": [0, 1] * 30, "m": [i / 60 for i in range(60)], "site": ["a"] * 30 + ["b"] * 30}
     )
-    found = clfeval.report(frame, positive="1", by="site", best_threshold=["mcc", "j"])
-    kept = [(row["slice"], row["model"], row["chosen_by"]) for row in found.tables["cutoffs"]]
-    assert kept == [
+    result = clfeval.report(frame, positive="1", by="site", best_threshold=["mcc", "j"])
+    rows = rows_of(result, "cutoffs")
+    assert [(row["slice"], row["model"], row["chosen_by"]) for row in rows] == [
         (label, "m", rule) for label in (None, "site=a", "site=b") for rule in ("mcc", "j_index")
     ]
     with pytest.raises(UsageError) as caught:
@@ -419,11 +411,11 @@ def test_rows_that_change_sides_do_so_wherever_they_are(tp: float, fp: float, ro
 
 
 def test_the_sentence_says_how_far_the_threshold_wanders_and_what_has_none() -> None:
-    found = clfeval.report(
+    result = clfeval.report(
         CANCER, positive="malignant", model="svm", best_threshold=["mcc", "f1", "j_index", "kappa"]
     )
-    said = [one.text for one in found.answer if one.code == "best-cut"]
-    row = found.tables["cutoffs"][0]
-    low, high = (format_exact(cast(float, row[f"threshold_{end}"])) for end in ("low", "high"))
-    assert all(text in said[0] for text in (low, high, format_exact(cast(float, row["threshold"]))))
-    check_text(said)
+    sentences = [answer.text for answer in answers_of(result, "best-cut")]
+    row = rows_of(result, "cutoffs")[0]
+    for column in ("threshold_low", "threshold_high", "threshold"):
+        assert format_exact(row[column]) in sentences[0]
+    check_text(sentences)

@@ -12,17 +12,25 @@ from scipy import stats
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document.cells import Estimate
-from clfeval.methods.measurement import score_measures as drawn
-from tests.methods.report.test_model_comparisons import apart, rows, table
+from clfeval.methods.measurement import score_measures
+from tests.methods.report.test_model_comparisons import models_sharing_noise
+from tests.results import Line, estimate_of, limits_of, row_of, value_of
 from tests.texts import check_text, numbers_in
 
 MEASURES = ["ks", "ece", "aurc", "partial_auc"]
 OPTIONS: dict[str, Any] = {"positive": "1", "reference": "m0", "measure": MEASURES}
 
 
-def ends(result: Result, model: str = "m1") -> dict[str, Any]:
-    found = {name: rows(result, name)[model] for name in MEASURES}
-    return {name: (apart(row), row["p"], row["se"]) for name, row in found.items()}
+def comparison_row(result: Result, metric: str, model: str = "m1") -> Line:
+    return row_of(result, "comparisons", measure=metric, model=model)
+
+
+def differences(result: Result, model: str = "m1") -> dict[str, tuple[Estimate, Any, Any]]:
+    """Return difference, p and standard error of each measure."""
+    rows = {name: comparison_row(result, name, model) for name in MEASURES}
+    return {
+        name: (estimate_of(row["difference"]), row["p"], row["se"]) for name, row in rows.items()
+    }
 
 
 def ks(y: Any, x: Any) -> float:
@@ -44,96 +52,96 @@ def test_limits_are_those_of_rows_drawn_by_hand(metric: str, of: Any) -> None:
     """A percentile of r draws errs by sqrt(.025 .975 / r) over the density there: .11 SD of 1,000,
     .08 of 2,000; the SD by 1 / sqrt(2 r) of itself. Within three such errors of both together.
     """
-    data = table(200, 2)
-    row = rows(clfeval.report(data, **OPTIONS), metric)["m1"]
-    y, x, z = (data[name].to_numpy() for name in ("truth", "m1", "m0"))
+    table = models_sharing_noise(200, 2)
+    row = comparison_row(clfeval.report(table, **OPTIONS), metric)
+    y, x, z = (table[name].to_numpy() for name in ("truth", "m1", "m0"))
     y, rng, draws = y == 1, np.random.default_rng(5), list[float]()
     for _ in range(1000):
         at = rng.integers(0, 200, 200)
         draws.append(of(y[at], x[at]) - of(y[at], z[at]))
     m, spread = min(y.sum(), (~y).sum()), np.std(draws, ddof=1)
     d, error = of(y, x) - of(y, z), spread * np.sqrt(m / (m - 1))
-    assert apart(row).value == pytest.approx(d)
+    assert value_of(row["difference"]) == pytest.approx(d)
     assert row["se"] == pytest.approx(error, rel=3 * np.sqrt(1 / 2000 + 1 / 4000))
     low, high = np.quantile(draws, [0.025, 0.975])
     reach = stats.t.ppf(0.975, m - 1) * error
     expected = min(low, d - reach), max(high, d + reach)
     slack = 3 * np.hypot(0.11, 0.08) * spread
-    assert (apart(row).low, apart(row).high) == pytest.approx(expected, abs=slack)
+    assert limits_of(row["difference"]) == pytest.approx(expected, abs=slack)
     assert row["method"] == "bootstrap"
 
 
 @pytest.mark.slow
 def test_nothing_but_these_two_models_moves_a_comparison() -> None:
     """Other models, their order, that of the rows, the way round: the same numbers."""
-    data = table(150, 4)
-    few = clfeval.report(data.select("truth", "m0", "m1"), **OPTIONS)
+    table = models_sharing_noise(150, 4)
+    few = clfeval.report(table.select("truth", "m0", "m1"), **OPTIONS)
     for other in (
-        clfeval.report(data, **OPTIONS),
-        clfeval.report(data.select("truth", "m3", "m1", "m0"), **OPTIONS),
-        clfeval.report(data.sample(fraction=1, shuffle=True, seed=3), **OPTIONS),
+        clfeval.report(table, **OPTIONS),
+        clfeval.report(table.select("truth", "m3", "m1", "m0"), **OPTIONS),
+        clfeval.report(table.sample(fraction=1, shuffle=True, seed=3), **OPTIONS),
     ):
-        assert ends(other) == ends(few)
-    turned = clfeval.report(data, **OPTIONS | {"reference": "m1"})
-    for name, (own, p, se) in ends(turned, "m0").items():
-        before, as_before, error = ends(few)[name]
+        assert differences(other) == differences(few)
+    turned = clfeval.report(table, **OPTIONS | {"reference": "m1"})
+    for name, (own, p, se) in differences(turned, "m0").items():
+        before, as_before, error = differences(few)[name]
         expected = Estimate(-before.value, -before.high, -before.low)
         assert (own, p) == (expected, as_before)
         assert se == pytest.approx(error, rel=1e-12)
-    assert ends(clfeval.report(data, **OPTIONS, seed=1)) != ends(few)
+    assert differences(clfeval.report(table, **OPTIONS, seed=1)) != differences(few)
 
 
 def test_rows_that_repeat_are_weights_of_rows() -> None:
-    data = table(80, 2).with_columns(n=pl.Series([1, 2, 3, 1] * 20))
-    every = data.select(pl.all().repeat_by("n")).explode(pl.all()).drop("n")
-    assert ends(clfeval.report(data, weight="n", **OPTIONS)) == ends(
+    table = models_sharing_noise(80, 2).with_columns(n=pl.Series([1, 2, 3, 1] * 20))
+    every = table.select(pl.all().repeat_by("n")).explode(pl.all()).drop("n")
+    assert differences(clfeval.report(table, weight="n", **OPTIONS)) == differences(
         clfeval.report(every, **OPTIONS)
     )
 
 
 def test_clusters_are_drawn_whole() -> None:
     """Each row twice in its cluster tells as much as once; as rows it would tell 1.4 as much."""
-    one = table(120, 2).with_columns(patient=pl.int_range(120))
+    one = models_sharing_noise(120, 2).with_columns(patient=pl.int_range(120))
     alone = clfeval.report(one.drop("patient"), **OPTIONS)
     twice = clfeval.report(pl.concat([one, one]), cluster="patient", **OPTIONS)
-    for name, (own, _, se) in ends(twice).items():
-        assert own.value == pytest.approx(ends(alone)[name][0].value)
-        assert se == pytest.approx(ends(alone)[name][2], rel=0.08), name
+    for name, (own, _, se) in differences(twice).items():
+        assert own.value == pytest.approx(differences(alone)[name][0].value)
+        assert se == pytest.approx(differences(alone)[name][2], rel=0.08), name
 
 
 def test_sampling_weights_share_out_each_row() -> None:
     """Weights all alike are rows that count by a random share: the errors of rows."""
-    data = table(200, 2)
-    alone = ends(clfeval.report(data, **OPTIONS))
-    alike = ends(clfeval.report(data.with_columns(w=pl.lit(0.5)), weight="w", **OPTIONS))
+    table = models_sharing_noise(200, 2)
+    alone = differences(clfeval.report(table, **OPTIONS))
+    alike = differences(clfeval.report(table.with_columns(w=pl.lit(0.5)), weight="w", **OPTIONS))
     for name, (own, _, se) in alike.items():
         assert own.value == pytest.approx(alone[name][0].value)
         assert se == pytest.approx(alone[name][2], rel=0.12), name
 
 
 def test_models_of_the_same_scores_never_differ() -> None:
-    data = table(60, 1).with_columns(twin=pl.col("m0"))
+    table = models_sharing_noise(60, 1).with_columns(twin=pl.col("m0"))
     for name in MEASURES:
-        row = rows(clfeval.report(data, **OPTIONS), name)["twin"]
-        assert (row["p"], apart(row), row["verdict"]) == (1, Estimate(0.0), "undecided")
+        row = comparison_row(clfeval.report(table, **OPTIONS), name, "twin")
+        assert (row["p"], row["difference"], row["verdict"]) == (1, Estimate(0.0), "undecided")
         assert row["se"] is None
     check_text(str(row["method"]))
 
 
 def test_resamples_are_as_many_as_asked_for_or_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = rows(clfeval.report(table(150, 2), **OPTIONS, resamples=100), "ks")["m1"]
-    assert few["method"] == "bootstrap"
-    monkeypatch.setattr(drawn, "MOST_DRAWN", 8 * 300 * 150)
-    less = rows(clfeval.report(table(150, 2), **OPTIONS), "ks")["m1"]
-    assert numbers_in(str(less["method"])) == [300]
+    result = clfeval.report(models_sharing_noise(150, 2), **OPTIONS, resamples=100)
+    assert comparison_row(result, "ks")["method"] == "bootstrap"
+    monkeypatch.setattr(score_measures, "MOST_DRAWN", 8 * 300 * 150)
+    result = clfeval.report(models_sharing_noise(150, 2), **OPTIONS)
+    assert numbers_in(str(comparison_row(result, "ks")["method"])) == [300]
 
 
 def test_draws_without_a_class_are_counted() -> None:
     """Two of 20 rows are positive: (18 / 20)^20 = 12 % of the draws have none."""
-    data = pl.DataFrame(
+    table = pl.DataFrame(
         {"truth": [1] * 2 + [0] * 18, "m0": np.arange(20) / 40, "m1": np.arange(20) * 7 % 20 / 40}
     )
-    row = rows(clfeval.report(data, **OPTIONS), "ks")["m1"]
+    row = comparison_row(clfeval.report(table, **OPTIONS), "ks")
     many, of = sorted(numbers_in(str(row["method"])))
     assert of == 2000
     assert many == pytest.approx(2000 * 0.9**20, abs=4 * np.sqrt(2000 * 0.12 * 0.88))
@@ -148,14 +156,15 @@ def test_of_several_classes_probabilities_are_drawn_too() -> None:
         one[np.arange(150), truth] += 0.6
         one /= one.sum(axis=1, keepdims=True)
     columns = {f"m{i}:{'abc'[k]}": p[i][:, k] for i in (0, 1) for k in range(3)}
-    data = pl.DataFrame({"truth": [*map("abc".__getitem__, truth)], **columns})
-    row = rows(clfeval.report(data, reference="m0", measure="ece"), "ece")["m1"]
+    table = pl.DataFrame({"truth": [*map("abc".__getitem__, truth)], **columns})
+    row = comparison_row(clfeval.report(table, reference="m0", measure="ece"), "ece")
     right, sure = [one.argmax(axis=1) == truth for one in p], [one.max(axis=1) for one in p]
     draws = []
     for _ in range(600):
         at = rng.integers(0, 150, 150)
         draws.append(ece(right[1][at], sure[1][at]) - ece(right[0][at], sure[0][at]))
-    assert apart(row).value == pytest.approx(ece(right[1], sure[1]) - ece(right[0], sure[0]))
+    difference = ece(right[1], sure[1]) - ece(right[0], sure[0])
+    assert value_of(row["difference"]) == pytest.approx(difference)
     m = min(np.bincount(truth))
     assert row["se"] == pytest.approx(np.std(draws) * np.sqrt(m / (m - 1)), rel=0.12)
     assert row["method"] == "bootstrap"

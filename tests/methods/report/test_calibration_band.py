@@ -17,19 +17,21 @@ from clfeval.measures.calibration_spline import fit_spline
 from clfeval.measures.isotonic import isotonic_shares
 from clfeval.methods.report.curve_limits import coefficient_covariance, spline_limits
 from tests.measures.test_calibration_spline import harrell
+from tests.results import Line, rows_of
+from tests.samples import logistic
 
 SCORES = Path(__file__).parents[3] / "fixtures/breast-cancer/scores.csv"
 
 
-def band(table: Any, **options: Any) -> list[dict[str, Any]]:
-    return [dict(row) for row in clfeval.report(table, **options).tables["calibration_band"]]
+def band_rows(table: Any, **options: Any) -> list[Line]:
+    return rows_of(clfeval.report(table, **options), "calibration_band")
 
 
 def test_curve_and_bands_are_those_of_statsmodels() -> None:
     """Three knots, for 106 rows of the rarer class; the joint band has sqrt(chi² of 3)."""
     table = pl.read_csv(SCORES).sort("svm")
     scores, truth = table["svm"].to_numpy(), (table["truth"] == "malignant").to_numpy()
-    rows = band(SCORES, positive="malignant", model=["svm"])
+    rows = band_rows(SCORES, positive="malignant", model=["svm"])
     grid = np.array([row["score"] for row in rows])
     assert grid[[0, -1]] == pytest.approx(np.quantile(scores, (0.01, 0.99)))
     assert sum(row["rows"] for row in rows) == 285
@@ -82,7 +84,7 @@ def test_few_levels_have_exact_limits() -> None:
     table = pl.DataFrame(
         [{"truth": int(i < hits), "m": score} for score, hits, rows in cells for i in range(rows)]
     )
-    rows = band(table, positive="1")
+    rows = band_rows(table, positive="1")
     assert [(row["score"], row["rows"]) for row in rows] == [(p, n) for p, _, n in cells]
     for row, (_, hits, n) in zip(rows, cells, strict=True):
         assert row["curve"] == pytest.approx(hits / n)
@@ -98,7 +100,7 @@ def test_the_consistency_band_is_around_the_diagonal() -> None:
     levels = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
     scores = np.repeat(levels, 200)
     table = pl.DataFrame({"truth": (rng.random(1000) < scores).astype(int), "m": scores})
-    for row in band(table, positive="1"):
+    for row in band_rows(table, positive="1"):
         error = 1.96 * np.sqrt(row["score"] * (1 - row["score"]) / 200)
         assert row["consistency_low"] == pytest.approx(row["score"] - error, abs=0.012)
         assert row["consistency_high"] == pytest.approx(row["score"] + error, abs=0.012)
@@ -110,12 +112,12 @@ def test_clusters_of_copies_have_the_band_of_rows_and_too_few_have_none() -> Non
     scores = rng.random(1000)
     truth = (rng.random(1000) < scores).astype(int)
     table = pl.DataFrame({"truth": truth, "m": scores, "who": np.arange(1000)})
-    plain = band(table.drop("who"), positive="1")
-    single = band(table, positive="1", cluster="who")
-    copies = band(pl.concat([table] * 4), positive="1", cluster="who")
-    few = band(table.with_columns(pl.col("who") % 4), positive="1", cluster="who")
+    plain = band_rows(table.drop("who"), positive="1")
+    single = band_rows(table, positive="1", cluster="who")
+    copies = band_rows(pl.concat([table] * 4), positive="1", cluster="who")
+    few = band_rows(table.with_columns(pl.col("who") % 4), positive="1", cluster="who")
 
-    def width(rows: list[dict[str, Any]]) -> Floats:
+    def width(rows: list[Line]) -> Floats:
         return np.array([row["high"] - row["low"] for row in rows])
 
     assert np.median(width(single) / width(plain)) == pytest.approx(1, abs=0.1)
@@ -131,7 +133,7 @@ def test_weights_that_are_copies_give_the_band_of_copies() -> None:
     rows = pl.DataFrame({"truth": truth, "m": scores, "n": rng.integers(1, 4, 300)})
     copies = rows.select(pl.col("truth", "m").repeat_by("n").explode())
     weighed, copied = (
-        band(table, positive="1", **options)
+        band_rows(table, positive="1", **options)
         for table, options in ((rows, {"weight": "n"}), (copies, {}))
     )
     names = ("score", "curve", "low", "high_all", "isotonic")
@@ -150,11 +152,11 @@ def test_the_joint_band_leaves_the_diagonal_in_few_calibrated_tables(
     misses = 0
     for _ in range(1000):
         x = np.sort(rng.normal(center, spread, rows))
-        truth = (rng.random(rows) < 1 / (1 + np.exp(-x))) * 1.0
+        truth = (rng.random(rows) < logistic(x)) * 1.0
         fit = fit_spline(x, truth, 1 - truth)
         covariance, df = coefficient_covariance(fit, x, truth, 1 - truth, 1, None)
         grid = np.linspace(*np.quantile(x, (0.01, 0.99)), 41)
         limits = spline_limits(fit, grid, covariance, 0.95, df)
-        scores = 1 / (1 + np.exp(-grid))
+        scores = logistic(grid)
         misses += bool(((limits.low_all > scores) | (limits.high_all < scores)).any())
     assert misses / 1000 <= 0.082

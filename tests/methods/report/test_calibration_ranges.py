@@ -14,6 +14,7 @@ from clfeval.methods.report.calibration_ranges import (
     calibration_ranges_answer,
     miscalibrated_ranges,
 )
+from tests.samples import logistic
 
 
 def row(score: float, low: float | None, high: float | None, rows: int = 10) -> dict[str, Any]:
@@ -71,7 +72,7 @@ def test_the_three_ranges_with_the_most_rows_are_named() -> None:
     assert [low for low, _, _ in miscalibrated_ranges(rows)] == pytest.approx([0.3, 0.4, 0.5])
 
 
-def answer_codes(table: pl.DataFrame) -> dict[str, str]:
+def sentences_by_code(table: pl.DataFrame) -> dict[str, str]:
     return {answer.code: answer.text for answer in clfeval.report(table, positive="1").answer}
 
 
@@ -79,9 +80,9 @@ def test_only_a_model_that_the_tests_call_miscalibrated_has_ranges() -> None:
     """Too extreme by 1.8: too low below 0.5 and too high above; the same rows, calibrated: none."""
     rng = np.random.default_rng(5)
     x = rng.normal(0, 1.5, 3000)
-    truth = (rng.random(3000) < 1 / (1 + np.exp(-x))).astype(int)
+    truth = (rng.random(3000) < logistic(x)).astype(int)
     extreme, right = (
-        answer_codes(pl.DataFrame({"truth": truth, "m": 1 / (1 + np.exp(-factor * x))}))
+        sentences_by_code(pl.DataFrame({"truth": truth, "m": logistic(factor * x)}))
         for factor in (1.8, 1.0)
     )
     assert CODE not in right

@@ -16,58 +16,64 @@ from clfeval.methods.report.calibration_answer import (
     with_calibration_verdicts,
     with_well_calibrated,
 )
+from tests.methods.report.calibration_sentences import calibration_answer
+from tests.results import rows_by, rows_of, value_of
 from tests.texts import check_text, numbers_in
 
 X = np.linspace(-4, 4, 4001)
-CALIBRATION_CODES = ("probabilities", "miscalibrated")  # of sentences
 
 
 # which kind each text is of is read in fixtures/golden
-def said(p: Any, truth: Any) -> str:
+def checked_sentence(p: Any, truth: Any) -> str:
+    """Return the sentence on the calibration of these probabilities, whose words are checked."""
     result = clfeval.report(pl.DataFrame({"truth": truth.astype(int), "m": p}), threshold=0.5)
-    text = next(one.text for one in result.answer if one.code in CALIBRATION_CODES)
+    text = calibration_answer(result).text
     check_text(text)
     return text
 
 
-def drawn(slope: float, level: float = 0.0, times: int = 1) -> Any:
-    """Return classes whose log odds are a line of those given."""
+def outcomes(slope: float, level: float = 0.0, times: int = 1) -> Any:
+    """Return random classes whose log odds are level + slope x, for x of `X`."""
     x = np.tile(X, times)
     return np.random.default_rng(5).random(len(x)) < fitted_probabilities(x, level, slope)
 
 
 def test_what_ranks_the_wrong_way_round_is_not_called_too_extreme() -> None:
-    said(fitted_probabilities(X, 0, 1), drawn(-1))
+    checked_sentence(fitted_probabilities(X, 0, 1), outcomes(-1))
 
 
 def test_what_is_significantly_but_hardly_off_is_called_slight() -> None:
     """400,100 rows tell a slope of .97 from 1, which changes no decision."""
-    slight = said(np.tile(fitted_probabilities(X, 0, 1), 100), drawn(0.97, times=100))
-    clear = said(fitted_probabilities(X, 0, 1), drawn(0.6))
+    slight = checked_sentence(
+        np.tile(fitted_probabilities(X, 0, 1), 100), outcomes(0.97, times=100)
+    )
+    clear = checked_sentence(fitted_probabilities(X, 0, 1), outcomes(0.6))
     assert slight.split(":")[0] != clear.split(":")[0]
     # 1,000 times as many rows of two groups that are off by 5 points do matter
     p = np.repeat(np.arange(0.05, 1, 0.1), 20_000)
     came = p + 0.05 * (np.isclose(p, 0.45) * 1.0 - np.isclose(p, 0.55))
-    text = said(p, np.tile(np.arange(20_000) / 20_000, 10) < came)
+    text = checked_sentence(p, np.tile(np.arange(20_000) / 20_000, 10) < came)
     assert text.split(":")[0] == clear.split(":")[0]
     assert {2, 0.05} <= {*numbers_in(text)}  # tenths of the rows, and by how much
 
 
 def test_a_class_of_probability_0_is_miscalibration_by_itself() -> None:
     """Its rows are in no test, and in no slope."""
-    p, truth = fitted_probabilities(X, 0, 1), drawn(1)
+    p, truth = fitted_probabilities(X, 0, 1), outcomes(1)
     p[:10], truth[:10] = 0, [True, True, *[False] * 8]
     result = clfeval.report(pl.DataFrame({"truth": truth * 1, "m": p}))
     alone = clfeval.report(pl.DataFrame({"truth": truth[10:] * 1, "m": p[10:]}))
-    (one,) = [one for one in result.answer if one.code in CALIBRATION_CODES]
-    assert {2, 0} <= {*numbers_in(one.text)}
-    check_text(one.text)
-    tests, others = (each.tables["calibration_tests"] for each in (result, alone))
+    text = calibration_answer(result).text
+    assert {2, 0} <= {*numbers_in(text)}
+    check_text(text)
+    tests, others = (rows_of(report, "calibration_tests") for report in (result, alone))
     assert [test["contradicted"] for test in tests] == [2, 2]
     assert [test["contradicted"] for test in others] == [0, 0]
     assert [test["statistic"] for test in tests] == [test["statistic"] for test in others]
-    slopes = [each.tables["models"][0]["calibration_slope"].value for each in (result, alone)]
-    assert slopes[0] == pytest.approx(slopes[1], rel=1e-12)
+    slope, slope_alone = (
+        value_of(rows_of(report, "models")[0]["calibration_slope"]) for report in (result, alone)
+    )
+    assert slope == pytest.approx(slope_alone, rel=1e-12)
 
 
 def test_where_there_is_no_slope_the_answer_says_why() -> None:
@@ -75,7 +81,7 @@ def test_where_there_is_no_slope_the_answer_says_why() -> None:
     ties = np.where(truth, 0.99, 0.01)
     ties[:4] = 0.5
     texts = [
-        said(p, truth)
+        checked_sentence(p, truth)
         for p in (
             np.where(truth, 0.99, 0.01),
             np.where(truth, 0.8, 0.2),
@@ -90,14 +96,17 @@ def test_where_there_is_no_slope_the_answer_says_why() -> None:
 
 
 def test_few_rows_say_less() -> None:
-    texts = [said(fitted_probabilities(X[::step], 0, 1), drawn(1)[::step]) for step in (20, 200)]
+    texts = [
+        checked_sentence(fitted_probabilities(X[::step], 0, 1), outcomes(1)[::step])
+        for step in (20, 200)
+    ]
     assert texts[0] != texts[1]
 
 
 def test_p_is_adjusted_for_both_tests_and_all_models() -> None:
-    truth = drawn(1)
+    truth = outcomes(1)
     p = {f"m{k}": fitted_probabilities(X, 0.02 * k, 1 + 0.03 * k) for k in range(6)}
-    table = clfeval.report(pl.DataFrame({"truth": truth * 1, **p})).tables["calibration_tests"]
+    table = rows_of(clfeval.report(pl.DataFrame({"truth": truth * 1, **p})), "calibration_tests")
     assert [row["model"] for row in table] == [f"m{k}" for k in range(6) for _ in range(2)]
     both = [min(1, 2 * min(a["p"], b["p"])) for a, b in zip(table[::2], table[1::2], strict=True)]
     expected = multipletests(both, method="holm")[1]
@@ -105,24 +114,24 @@ def test_p_is_adjusted_for_both_tests_and_all_models() -> None:
         np.testing.assert_allclose([row["p_adjusted"] for row in table[i::2]], expected)
 
 
-def of_three(sure: float, right: float, rows: int) -> Any:
-    """Return what is said of rows of three classes that are given their answer with one share."""
+def three_class_answer(sure: float, right: float, rows: int) -> Any:
+    """Return the answer on rows as sure as this of their class, of which a share is right."""
     answer = np.arange(rows) % 3
     hits = np.arange(rows) * 37 % 100 < 100 * right  # of each hundred so many
     truth = np.where(hits, answer, (answer + 1) % 3)
     shares = {f"prob_{k}": np.where(answer == k, sure, (1 - sure) / 2) for k in range(3)}
     result = clfeval.report(pl.DataFrame({"truth": truth.astype(str), **shares}))
-    return next(one for one in result.answer if one.code in CALIBRATION_CODES)
+    return calibration_answer(result)
 
 
 def test_of_several_classes_being_sure_is_held_against_being_right() -> None:
-    over = of_three(0.9, 0.8, 3000)
+    over = three_class_answer(0.9, 0.8, 3000)
     assert over.value == pytest.approx(0.9 - 0.8, abs=1e-12)
     # the mean of rows that are all as sure: the error of a share, p (1 - p) / (n - 1)
     reach = 1.96 * (0.8 * 0.2 / 2999) ** 0.5
     assert (over.low, over.high) == pytest.approx((0.1 - reach, 0.1 + reach), abs=2e-4)
-    under, near = of_three(0.7, 0.8, 3000), of_three(0.81, 0.8, 300)
-    many, few = of_three(0.81, 0.8, 60_000), of_three(0.81, 0.8, 30)
+    under, near = three_class_answer(0.7, 0.8, 3000), three_class_answer(0.81, 0.8, 300)
+    many, few = three_class_answer(0.81, 0.8, 60_000), three_class_answer(0.81, 0.8, 30)
     assert under.value == pytest.approx(0.7 - 0.8, abs=1e-12)
     check_text(one.text for one in (over, under, near, many, few))
 
@@ -134,7 +143,7 @@ def test_too_sure_here_and_not_sure_enough_there_do_not_cancel() -> None:
     truth = np.where(rng.random(2000) < 1.5 - sure, answer, (answer + 1) % 3)
     shares = {f"prob_{k}": np.where(answer == k, sure, (1 - sure) / 2) for k in range(3)}
     result = clfeval.report(pl.DataFrame({"truth": truth.astype(str), **shares}))
-    (text,) = [one.text for one in result.answer if one.code in CALIBRATION_CODES]
+    text = calibration_answer(result).text
     assert 2 in numbers_in(text)  # tenths of the rows
     check_text(text)
     line, groups = result.tables["calibration_tests"]
@@ -235,8 +244,9 @@ def test_a_gate_requires_well_calibrated_probabilities() -> None:
     truth = np.tile(np.arange(4000) / 4000, 10) < p
     table = pl.DataFrame({"truth": truth * 1, "good": p, "bad": p / 2})
     result = clfeval.report(table)
-    rows = {row["model"]: row["well_calibrated"] for row in result.tables["models"]}
-    assert rows == {"good": 1, "bad": 0}
+    rows = rows_by(result, "models", "model")
+    well_calibrated = {model: row["well_calibrated"] for model, row in rows.items()}
+    assert well_calibrated == {"good": 1, "bad": 0}
     gates = result.check(fail_under={"well_calibrated": 1}).gates
     assert {gate.model: (gate.passed, gate.value) for gate in gates} == {
         "good": (True, 1),

@@ -21,9 +21,10 @@ from sklearn import metrics as sk
 from statsmodels.stats.inter_rater import cohens_kappa
 
 import clfeval
-from clfeval.document.cells import Row, as_estimate
+from clfeval.document.cells import Row
 from clfeval.methods.report.multiclass_estimates import equivalent_class_size
 from tests.methods.report.test_oracles import GUIDE
+from tests.results import estimate_of, limits_of, row_of, rows_by, value_of
 from tests.thoroughness import thinned
 
 SIZES = range(3, 13)
@@ -59,10 +60,10 @@ def random_rows(c: int, *, scored: bool, seed: int | None = None) -> Rows:
     return Rows(pl.DataFrame(columns), names, y, p.argmax(axis=1), p)
 
 
-def said(rows: Rows, **options: Any) -> dict[tuple[str, str, str | None], Row]:
+def said(rows: Rows, **options: Any) -> dict[Any, Any]:
+    """Return what the report says: its rows by measure, estimator and class."""
     result = clfeval.report(rows.frame, weight="w", classes=rows.names, **options)
-    keys = ("measure", "estimator", "class")
-    return {tuple(row[key] for key in keys): row for row in result.tables["measures"]}  # type: ignore[misc]
+    return rows_by(result, "measures", "measure", "estimator", "class")
 
 
 Oracle = Callable[[Rows], Any]
@@ -71,11 +72,11 @@ Oracle = Callable[[Rows], Any]
 def averaged(score: Callable[..., Any], **more: Any) -> Callable[[Rows, str | None], Any]:
     """Return scikit-learn's score: an average where one is named, else of every class."""
 
-    def found(rows: Rows, by: str | None) -> Any:
+    def averaged_score(rows: Rows, by: str | None) -> Any:
         labels = range(len(rows.names))
         return score(rows.y, rows.v, average=by, labels=labels, zero_division=np.nan, **more)
 
-    return found
+    return averaged_score
 
 
 OF_LABELS: dict[str, tuple[str, Oracle]] = {
@@ -141,12 +142,13 @@ def top(rows: Rows, k: int) -> float:
     return float((before.sum(axis=1) < k).mean())
 
 
-def same(found: Row, expected: Any, name: str) -> None:
-    value: Any = found["value"]
-    if value.value is None:
+def check_value(row: Row, expected: Any, name: str) -> None:
+    """Check the value of a row; expected: nan where it is undefined."""
+    value = estimate_of(row["value"]).value
+    if value is None:
         assert np.isnan(expected), name
     else:
-        assert value.value == pytest.approx(float(expected), abs=1e-12), name
+        assert value == pytest.approx(float(expected), abs=1e-12), name
 
 
 @pytest.mark.filterwarnings("ignore:y_pred contains:UserWarning")
@@ -155,16 +157,16 @@ def test_labels(c: int) -> None:
     rows = random_rows(c, scored=False)
     found = said(rows, measure=["all", "ordinal", "f_beta:beta=2"], interval="none")
     for name, (_, oracle) in OF_LABELS.items():
-        same(found[name, "multiclass", None], oracle(rows), name)
+        check_value(found[name, "multiclass", None], oracle(rows), name)
     for name, (_, by_average) in AVERAGED.items():
         for by in ("macro", "weighted"):
-            same(found[name, by, None], by_average(rows, by), name)
+            check_value(found[name, by, None], by_average(rows, by), name)
         for k, each in enumerate(by_average(rows, None)):
-            same(found[name, "class", rows.names[k]], each, name)
-    same(found["sensitivity", "micro", None], sk.accuracy_score(rows.y, rows.v), "micro")
-    assert found["balanced_accuracy", "multiclass", None]["value"].reason == "class_absent"  # type: ignore[union-attr]
+            check_value(found[name, "class", rows.names[k]], each, name)
+    check_value(found["sensitivity", "micro", None], sk.accuracy_score(rows.y, rows.v), "micro")
+    assert found["balanced_accuracy", "multiclass", None]["value"].reason == "class_absent"
     recall = sk.balanced_accuracy_score(rows.y, rows.v)
-    same(found["sensitivity", "macro", None], recall, "macro recall")
+    check_value(found["sensitivity", "macro", None], recall, "macro recall")
 
 
 @pytest.mark.filterwarnings("error")
@@ -175,18 +177,18 @@ def test_probabilities(c: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, (_, oracle) in OF_PROBABILITIES.items():
-            same(found[name, "multiclass", None], oracle(rows), name)
+            check_value(found[name, "multiclass", None], oracle(rows), name)
         for by in ("macro", "weighted"):
             peer = sk.roc_auc_score(rows.y, rows.p, multi_class="ovr", average=by)
-            same(found["roc_auc_ovr", by, None], peer, by)
-        same(
+            check_value(found["roc_auc_ovr", by, None], peer, by)
+        check_value(
             found["balanced_accuracy", "multiclass", None],
             sk.balanced_accuracy_score(rows.y, rows.v),
             "balanced accuracy",
         )
-    one: Any = found["top_k_accuracy:k=3", "multiclass", None]["value"]
+    low, _ = limits_of(found["top_k_accuracy:k=3", "multiclass", None]["value"])
     hits, m = round(top(rows, 3) * len(rows.y)), len(rows.y)
-    assert one.low == pytest.approx(beta.ppf(0.025, hits, m - hits + 1), abs=1e-9)
+    assert low == pytest.approx(beta.ppf(0.025, hits, m - hits + 1), abs=1e-9)
 
 
 @pytest.mark.parametrize("c", [3, 7, 12])
@@ -228,7 +230,7 @@ def test_few_rows_of_a_class_widen_the_limits_of_a_mean_area() -> None:
     p = rng.random((55, 3)) + 0.6 * (y[:, None] == np.arange(3))
     p /= p.sum(axis=1, keepdims=True)
     result = clfeval.report([names[i] for i in y], {"m": p}, classes=names, measure="roc_auc")
-    (row,) = [row for row in result.tables["measures"] if row["measure"] == "roc_auc"]
+    cell = row_of(result, "measures", measure="roc_auc")["value"]
     area = float(sk.roc_auc_score(y, p, multi_class="ovo"))
     rows = 36 / (2 * (1 / 30 + 1 / 20 + 1 / 5) * 1.75)  # of each of two classes
 
@@ -237,13 +239,11 @@ def test_few_rows_of_a_class_widen_the_limits_of_a_mean_area() -> None:
         return float((area - a) ** 2 - norm.ppf(0.975) ** 2 * a * (1 - a) / rows**2 * inflation)
 
     lower, upper = brentq(outside, 1e-9, area), brentq(outside, area, 1 - 1e-9)
-    interval = as_estimate(row["value"])
-    assert interval.value == pytest.approx(area, abs=1e-12)
-    assert interval.low is not None
-    assert interval.low <= lower + 1e-9
-    assert interval.high is not None
-    assert interval.high >= upper - 1e-9
-    assert min(abs(interval.low - lower), abs(interval.high - upper)) < 1e-9
+    assert value_of(cell) == pytest.approx(area, abs=1e-12)
+    low, high = limits_of(cell)
+    assert low <= lower + 1e-9
+    assert high >= upper - 1e-9
+    assert min(abs(low - lower), abs(high - upper)) < 1e-9
 
 
 def test_the_guide_names_the_programs() -> None:

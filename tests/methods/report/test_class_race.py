@@ -18,7 +18,8 @@ from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.report.model_estimates import probability_estimates
 from clfeval.tables.input import InputOptions
 from clfeval.tables.prediction_files import open_predictions
-from tests.methods.report.test_classes import row, value
+from tests.methods.report.test_classes import estimate, measure_row
+from tests.results import rows_by, value_of
 from tests.texts import check_text
 
 NAMES = ("no", "01", "a | b")
@@ -71,10 +72,11 @@ def test_models_with_probabilities_are_compared_by_their_areas(weights: bool) ->
     if weights:
         each, options = table, {"weight": "w"}
     result = clfeval.report(each, **options)
-    areas = {one["model"]: one["roc_auc"].value for one in result.tables["models"]}  # type: ignore[union-attr]
+    rows = rows_by(result, "models", "model")
+    areas = {model: value_of(row["roc_auc"]) for model, row in rows.items()}
     first = result.answer[0]
     assert first.measure == "roc_auc"
-    assert first.models == (max(areas, key=lambda name: areas[name] or 0.0),)
+    assert first.models == (max(areas, key=areas.__getitem__),)
     tied = [one["tied"] for one in result.tables["models"]]
     assert tied[-1] is True
     if not weights:
@@ -108,7 +110,7 @@ def test_limits_of_a_perfect_area_are_the_score_limits_of_two_classes() -> None:
         return float((1 - a) ** 2 - z**2 * a * (1 - a) / rows**2 * more)
 
     result = clfeval.report(table)
-    found = value(result, "roc_auc")
-    assert (found.value, found.high) == (1.0, 1.0)
-    assert found.low == pytest.approx(brentq(beyond, 0.5, 1 - 1e-9), abs=1e-9)
-    check_text(str(row(result, "roc_auc")["method"]))
+    interval = estimate(result, "roc_auc")
+    assert (interval.value, interval.high) == (1.0, 1.0)
+    assert interval.low == pytest.approx(brentq(beyond, 0.5, 1 - 1e-9), abs=1e-9)
+    check_text(str(measure_row(result, "roc_auc")["method"]))

@@ -15,15 +15,16 @@ from sklearn import metrics as sk
 
 import clfeval
 from clfeval import Result, UsageError
-from clfeval.document.cells import Estimate, Row
+from clfeval.document.cells import Estimate
 from clfeval.views.terminal import as_text
+from tests.results import Line, answers_of, estimate_of, row_of, rows_by, rows_of, warning_codes
 from tests.test_schema import SCHEMA, wrong_with
 from tests.texts import check_text
 
 NAMES = ("a b", "[red]c[/red]", "d\ne", "9", "never true")
 
 
-def frame(seed: int, rows: int = 120, classes: int = 4, models: int = 3) -> pl.DataFrame:
+def random_labels(seed: int, rows: int = 120, classes: int = 4, models: int = 3) -> pl.DataFrame:
     """Labels of models of different skill; the last class of five is never true."""
     rng = np.random.default_rng(seed)
     names = np.array(NAMES[:classes])
@@ -36,7 +37,9 @@ def frame(seed: int, rows: int = 120, classes: int = 4, models: int = 3) -> pl.D
     return pl.DataFrame({name: column.tolist() for name, column in columns.items()})
 
 
-def shares(seed: int, rows: int = 90, decimals: int = 2) -> tuple[pl.DataFrame, Any, Any]:
+def class_probabilities(
+    seed: int, rows: int = 90, decimals: int = 2
+) -> tuple[pl.DataFrame, Any, Any]:
     """Class probabilities of one model with ties, truth as places, probabilities."""
     rng = np.random.default_rng(seed)
     truth = np.concatenate([np.arange(4), rng.integers(0, 4, rows - 4)])
@@ -50,24 +53,18 @@ def shares(seed: int, rows: int = 90, decimals: int = 2) -> tuple[pl.DataFrame, 
     return table, truth, p
 
 
-def value(result: Result, metric: str, estimator: str = "multiclass", **where: Any) -> Estimate:
-    found = row(result, metric, estimator, **where)["value"]
-    assert isinstance(found, Estimate)
-    return found
+def measure_row(result: Result, metric: str, estimator: str = "multiclass", **where: Any) -> Line:
+    """Return the row of a measure: of all rows and classes, unless a slice or a class is named."""
+    columns = {"measure": metric, "estimator": estimator, "slice": None, "class": None, **where}
+    return row_of(result, "measures", **columns)
 
 
-def row(result: Result, metric: str, estimator: str = "multiclass", **where: Any) -> Row:
-    wanted = {"measure": metric, "estimator": estimator, "slice": None, "class": None, **where}
-    (found,) = (
-        one
-        for one in result.tables["measures"]
-        if all(one[key] == expected for key, expected in wanted.items())
-    )
-    return found
+def estimate(result: Result, metric: str, estimator: str = "multiclass", **where: Any) -> Estimate:
+    return estimate_of(measure_row(result, metric, estimator, **where)["value"])
 
 
 def test_confusions_are_counted_row_by_row() -> None:
-    table = frame(5, classes=5).with_columns(site=pl.Series(["x", "y", "y"] * 40))
+    table = random_labels(5, classes=5).with_columns(site=pl.Series(["x", "y", "y"] * 40))
     result = clfeval.report(table, by="site", classes=NAMES)
     for part in (None, "x", "y"):
         rows = table if part is None else table.filter(pl.col("site") == part)
@@ -76,13 +73,9 @@ def test_confusions_are_counted_row_by_row() -> None:
             for truth, said in zip(rows["truth"], rows[model], strict=True):
                 brute[truth, said] = brute.get((truth, said), 0) + 1
             name = None if part is None else f"site={part}"
-            found = {
-                (one["truth"], one["predicted"]): (one["rows"], one["share"])
-                for one in result.tables["confusion"]
-                if (one["slice"], one["model"]) == (name, model)
-            }
+            cells = rows_by(result, "confusion", "truth", "predicted", slice=name, model=model)
             totals = {truth: (rows["truth"] == truth).sum() for truth, _ in brute}
-            assert found == {
+            assert {key: (cell["rows"], cell["share"]) for key, cell in cells.items()} == {
                 key: (n, pytest.approx(n / totals[key[0]], abs=1e-15)) for key, n in brute.items()
             }
 
@@ -99,28 +92,28 @@ def of_table(table: Any) -> pl.DataFrame:
 
 def test_values_and_errors_by_hand() -> None:
     result = clfeval.report(of_table(HAND), weight="n")
-    assert value(result, "accuracy").value == 28 / 35
-    assert value(result, "balanced_accuracy").value == pytest.approx((0.8 + 0.75 + 1) / 3)
+    assert estimate(result, "accuracy").value == 28 / 35
+    assert estimate(result, "balanced_accuracy").value == pytest.approx((0.8 + 0.75 + 1) / 3)
     each = [2 * 8 / (10 + 12), 2 * 15 / (20 + 17), 2 * 5 / (5 + 6)]
-    assert value(result, "f1", "macro").value == pytest.approx(sum(each) / 3)
-    assert value(result, "f1", "weighted").value == pytest.approx(
+    assert estimate(result, "f1", "macro").value == pytest.approx(sum(each) / 3)
+    assert estimate(result, "f1", "weighted").value == pytest.approx(
         (10 * each[0] + 20 * each[1] + 5 * each[2]) / 35
     )
     # no class is sure of another's rows: variances of recalls add up, each / n - 1 as of a mean
     variance = (0.8 * 0.2 / 9 + 0.75 * 0.25 / 19) / 9
-    assert row(result, "balanced_accuracy")["se"] == pytest.approx(math.sqrt(variance))
-    assert row(result, "accuracy")["se"] == pytest.approx(math.sqrt(0.8 * 0.2 / 34))
+    assert measure_row(result, "balanced_accuracy")["se"] == pytest.approx(math.sqrt(variance))
+    assert measure_row(result, "accuracy")["se"] == pytest.approx(math.sqrt(0.8 * 0.2 / 34))
     # every row of k2 is right, 5 of 5
-    sure = value(result, "sensitivity", "class", **{"class": "k2"})
+    sure = estimate(result, "sensitivity", "class", **{"class": "k2"})
     assert (sure.value, sure.high) == (1.0, 1.0)
     assert sure.low == pytest.approx(0.025 ** (1 / 5))
 
 
 def test_each_class_counts_the_clusters_it_is_in() -> None:
     """Residuals of recalls by cluster, times sqrt(g / (g - 1)) of the class, g = P² / sum P_c²."""
-    table = frame(4)
+    table = random_labels(4)
     owner = np.sort(np.random.default_rng(9).integers(0, 15, 120))
-    found = clfeval.report(
+    result = clfeval.report(
         table.with_columns(patient=pl.Series([f"p{i}" for i in owner])), cluster="patient"
     )
     truth, right = table["truth"].to_numpy(), (table["truth"] == table["m0"]).to_numpy()
@@ -131,19 +124,19 @@ def test_each_class_counts_the_clusters_it_is_in() -> None:
         g = sizes.sum() ** 2 / (sizes**2).sum()
         residual = np.bincount(owner[mine], right[mine] - right[mine].mean(), 15) / mine.sum()
         each += math.sqrt(g / (g - 1)) * residual / 4
-    error = row(found, "balanced_accuracy", model="m0")["se"]
+    error = measure_row(result, "balanced_accuracy", model="m0")["se"]
     assert error == pytest.approx(math.sqrt((each**2).sum()))
 
 
 def test_clusters_of_one_row_each_are_rows_and_twins_tell_half_as_much() -> None:
-    table = frame(2)
+    table = random_labels(2)
     one = table.with_columns(patient=pl.Series([f"p{i}" for i in range(120)]))
     alone, rows = clfeval.report(one, cluster="patient"), clfeval.report(table)
     twice = clfeval.report(pl.concat([one, one]), cluster="patient")
     for metric, by in (("kappa", "multiclass"), ("mcc", "multiclass"), ("f1", "macro")):
-        error = row(rows, metric, by, model="m0")["se"]
-        assert row(alone, metric, by, model="m0")["se"] == pytest.approx(error)
-        assert row(twice, metric, by, model="m0")["se"] == pytest.approx(error)
+        error = measure_row(rows, metric, by, model="m0")["se"]
+        assert measure_row(alone, metric, by, model="m0")["se"] == pytest.approx(error)
+        assert measure_row(twice, metric, by, model="m0")["se"] == pytest.approx(error)
     assert twice.summary["clusters"] == 120
     assert twice.summary["design_effect"] == pytest.approx(2 * 239 / 240 * 120 / 119)
 
@@ -155,11 +148,11 @@ def test_limits_of_what_is_all_right_are_those_of_one_more_row_by_chance() -> No
     kappa = (observed - 1 / 3) / (2 / 3)
     error = math.sqrt(observed * (1 - observed) / (m - 1)) / (2 / 3)
     reach = norm.ppf(0.975) * error / (1 - kappa**2)
-    found = value(result, "kappa")
-    assert (found.value, found.high) == (1.0, 1.0)
-    assert found.low == pytest.approx(math.tanh(math.atanh(kappa) - reach), abs=1e-9)
-    check_text(str(row(result, "kappa")["method"]))
-    assert value(result, "accuracy").low == pytest.approx(0.025 ** (1 / 30))
+    interval = estimate(result, "kappa")
+    assert (interval.value, interval.high) == (1.0, 1.0)
+    assert interval.low == pytest.approx(math.tanh(math.atanh(kappa) - reach), abs=1e-9)
+    check_text(str(measure_row(result, "kappa")["method"]))
+    assert estimate(result, "accuracy").low == pytest.approx(0.025 ** (1 / 30))
 
 
 def test_mean_recalls_have_the_covariance_of_the_rows() -> None:
@@ -170,7 +163,7 @@ def test_mean_recalls_have_the_covariance_of_the_rows() -> None:
     from clfeval.tables.input import InputOptions
     from clfeval.tables.prediction_files import open_predictions
 
-    table = frame(7)
+    table = random_labels(7)
     with open_predictions(table, InputOptions(several=True)) as opened:
         patterns = count_predictions(opened).labels()[None]
     measure = CATALOG["balanced_accuracy"]
@@ -197,21 +190,20 @@ def test_mean_recalls_have_the_covariance_of_the_rows() -> None:
 def test_a_class_that_is_never_said_and_one_that_is_never_true() -> None:
     table = of_table(((5, 0, 0), (5, 0, 0), (0, 0, 5)))
     never = clfeval.report(table, weight="n")
-    said = value(never, "precision", "class", **{"class": "k1"})
+    said = estimate(never, "precision", "class", **{"class": "k1"})
     assert (said.value, said.reason) == (None, "no_positive_prediction")
-    assert value(never, "precision", "macro").value == pytest.approx((0.5 + 1) / 2)
-    (dead,) = [one for one in never.answer if one.code == "never-predicted"]
+    assert estimate(never, "precision", "macro").value == pytest.approx((0.5 + 1) / 2)
+    (dead,) = answers_of(never, "never-predicted")
     assert "0 of 5 rows" in dead.text
     absent = clfeval.report(table.filter(pl.col("truth") != "k2"), weight="n", classes=["k2"])
-    found = value(absent, "balanced_accuracy")
-    assert (found.value, found.reason) == (None, "class_absent")
+    assert estimate(absent, "balanced_accuracy") == Estimate(None, reason="class_absent")
     assert absent.answer[0].measure == "accuracy"
-    assert value(absent, "sensitivity", "macro").value == pytest.approx(0.5)
-    assert "class-absent" in [one.code for one in absent.warnings]
+    assert estimate(absent, "sensitivity", "macro").value == pytest.approx(0.5)
+    assert "class-absent" in warning_codes(absent)
 
 
 def test_ordinal_measures_take_the_declared_order_and_ask_for_it() -> None:
-    table, truth, p = shares(3)
+    table, truth, p = class_probabilities(3)
     order = ["k2", "k0", "k1", "k3"]
     place = {name: i for i, name in enumerate(order)}
     result = clfeval.report(table, classes=order)
@@ -219,15 +211,17 @@ def test_ordinal_measures_take_the_declared_order_and_ask_for_it() -> None:
     q = p[:, [int(name[1]) for name in order]]
     said = np.array([place[f"k{k}"] for k in p.argmax(axis=1)])  # the first column of equal ones
     first = result.tables["models"][0]
-    assert first["ordinal_mae"] == value(result, "ordinal_mae")
+    assert first["ordinal_mae"] == estimate(result, "ordinal_mae")
     assert "ordinal_mae" not in clfeval.report(table).tables["models"][0]
-    assert value(result, "ordinal_mae").value == pytest.approx(np.abs(t - said).mean())
-    assert value(result, "accuracy_within_1").value == pytest.approx((np.abs(t - said) < 2).mean())
-    assert value(result, "kappa_quadratic").value == pytest.approx(
+    assert estimate(result, "ordinal_mae").value == pytest.approx(np.abs(t - said).mean())
+    assert estimate(result, "accuracy_within_1").value == pytest.approx(
+        (np.abs(t - said) < 2).mean()
+    )
+    assert estimate(result, "kappa_quadratic").value == pytest.approx(
         sk.cohen_kappa_score(t, said, weights="quadratic")
     )
     apart = (q.cumsum(axis=1) - (np.arange(4) >= t[:, None]))[:, :3]
-    assert value(result, "rps").value == pytest.approx((apart**2).sum(axis=1).mean() / 3)
+    assert estimate(result, "rps").value == pytest.approx((apart**2).sum(axis=1).mean() / 3)
     for name in ("rps", "kappa_linear", "ordinal"):
         with pytest.raises(UsageError) as refused:
             clfeval.report(table, measure=name)
@@ -240,14 +234,14 @@ def test_ordinal_measures_take_the_declared_order_and_ask_for_it() -> None:
 def test_what_two_classes_alone_take_is_refused_with_a_way() -> None:
     for name in ("net_benefit", "nri"):
         with pytest.raises(UsageError) as refused:
-            clfeval.report(frame(1), measure=name)
+            clfeval.report(random_labels(1), measure=name)
         check_text(str(refused.value))
     with pytest.raises(UsageError, match="positive="):
-        clfeval.report(shares(1)[0], threshold=0.3)
+        clfeval.report(class_probabilities(1)[0], threshold=0.3)
 
 
 def test_a_named_class_is_reported_against_the_rest_as_ever() -> None:
-    result = clfeval.report(frame(1), positive="9")
+    result = clfeval.report(random_labels(1), positive="9")
     assert result.parameters["positive"] == "9"
     assert {one["estimator"] for one in result.tables["measures"]} == {"binary"}
 
@@ -257,13 +251,15 @@ def test_fractional_weights_are_of_fewer_rows() -> None:
     table = of_table(HAND).with_columns(n=pl.col("n") / 4)
     result = clfeval.report(table, weight="n")
     whole = clfeval.report(of_table(HAND), weight="n")
-    for mine, theirs in zip(result.tables["measures"], whole.tables["measures"], strict=True):
-        assert mine["value"].value == pytest.approx(theirs["value"].value, abs=1e-12)  # type: ignore[union-attr]
-        assert mine["se"] is None or mine["se"] >= theirs["se"] - 1e-12  # type: ignore[operator]
+    quarters = rows_of(result, "measures")
+    for quarter, row in zip(quarters, rows_of(whole, "measures"), strict=True):
+        value = estimate_of(row["value"]).value
+        assert estimate_of(quarter["value"]).value == pytest.approx(value, abs=1e-12)
+        assert quarter["se"] is None or quarter["se"] >= row["se"] - 1e-12
 
 
 def test_the_order_of_rows_and_the_layout_change_no_digit() -> None:
-    table = frame(9, models=2).with_columns(id=pl.Series(range(120)))
+    table = random_labels(9, models=2).with_columns(id=pl.Series(range(120)))
     long = table.unpivot(index=["id", "truth"], variable_name="model", value_name="prediction")
     first = clfeval.report(table)
     for other in (table.sample(fraction=1, shuffle=True, seed=1), long):
@@ -272,7 +268,7 @@ def test_the_order_of_rows_and_the_layout_change_no_digit() -> None:
 
 
 def test_awkward_names_stand_on_the_screen_as_they_are_written() -> None:
-    text = as_text(clfeval.report(frame(4)), width=200)
+    text = as_text(clfeval.report(random_labels(4)), width=200)
     assert "d\\ne" in text
     assert "[red]c[/red]" in text
 
@@ -285,14 +281,16 @@ def test_of_many_classes_nobody_reads_a_matrix() -> None:
     result = clfeval.report(table)
     text = as_text(result, width=80)
     assert len(text.splitlines()) <= 45
-    assert len(as_text(clfeval.report(frame(4)), width=200).splitlines()) > 20  # with a matrix
+    assert (
+        len(as_text(clfeval.report(random_labels(4)), width=200).splitlines()) > 20
+    )  # with a matrix
     assert len({one["class"] for one in result.tables["measures"]}) == 201
 
 
 @pytest.mark.parametrize("labels", [(), ("k0", "k1", "k2", "k3")])
 @pytest.mark.parametrize("scored", [True, False])
 def test_tables_hold_what_the_page_declares(scored: bool, labels: tuple[str, ...]) -> None:
-    table = shares(1)[0]
+    table = class_probabilities(1)[0]
     if not scored:
         table = table.select("truth", m="truth")
     document = json.loads(clfeval.report(table, classes=labels).to_json())

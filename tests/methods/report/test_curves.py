@@ -31,22 +31,24 @@ from clfeval.methods.report.calibration import (
 )
 from clfeval.methods.score_groups import calibration_rows
 from tests.benchmarks.coverage.acting import claims, undone
+from tests.results import four_cells, limits_of, value_of
+from tests.samples import logistic
 
 
-def drawn(rows: int = 200, digits: int = 2, seed: int = 0) -> tuple[Floats, Bools]:
+def scores_and_truth(rows: int = 200, digits: int = 2, seed: int = 0) -> tuple[Floats, Bools]:
     rng = np.random.default_rng(seed)
     truth = rng.random(rows) < 0.3
     logits = rng.standard_normal(rows) + np.where(truth, 0.7, -1.0)
-    return np.round(1 / (1 + np.exp(-logits)), digits), truth
+    return logistic(logits, digits), truth
 
 
-def counted(x: Floats, truth: Bools) -> ScoreCounts:
+def score_counts(x: Floats, truth: Bools) -> ScoreCounts:
     return ScoreCounts.from_rows(x, truth, None)
 
 
 def test_points_are_those_of_scikit_learn() -> None:
-    x, truth = drawn()
-    rows = curve_rows(None, "m", counted(x, truth), "all")
+    x, truth = scores_and_truth()
+    rows = curve_rows(None, "m", score_counts(x, truth), "all")
     fpr, tpr, cuts = roc_curve(truth, x, drop_intermediate=False)
     assert [row["fpr"] for row in rows] == pytest.approx(fpr.tolist())
     assert [row["sensitivity"] for row in rows] == pytest.approx(tpr.tolist())
@@ -62,15 +64,15 @@ def test_lift_and_share_of_rows_by_hand() -> None:
     """Two of ten rows are positive; the highest score is one of them: precision 1, lift 5."""
     x = np.arange(10) / 10
     truth = np.isin(np.arange(10), [9, 5])
-    rows = curve_rows(None, "m", counted(x, truth), None)
+    rows = curve_rows(None, "m", score_counts(x, truth), None)
     assert (rows[1]["precision"], rows[1]["lift"], rows[1]["flagged"]) == (1.0, 5.0, 0.1)
     assert rows[5]["lift"] == pytest.approx((2 / 5) / 0.2)
     assert (rows[-1]["lift"], rows[-1]["flagged"]) == (1.0, 1.0)
 
 
 def test_a_thinned_curve_stays_within_a_pixel() -> None:
-    x, truth = drawn(20_000, 9)
-    counts = counted(x, truth)
+    x, truth = scores_and_truth(20_000, 9)
+    counts = score_counts(x, truth)
     every = roc_points(counts)
     few = every.take(choose_points(counts, 200))
     p, n = every.tp[-1], every.fp[-1]
@@ -89,38 +91,35 @@ def test_a_thinned_curve_stays_within_a_pixel() -> None:
 
 
 def test_a_threshold_counts_rows_at_or_above_it() -> None:
-    x, truth = drawn()
-    rows = threshold_rows(None, "m", counted(x, truth), np.array([0.7, 0.3, 2.0]), 0.95, Design())
+    x, truth = scores_and_truth()
+    rows = threshold_rows(
+        None, "m", score_counts(x, truth), np.array([0.7, 0.3, 2.0]), 0.95, Design()
+    )
     for row, cut in zip(rows, (0.7, 0.3, 2.0), strict=True):
-        said = x >= cut
-        cells = [
-            int((said & truth).sum()),
-            int((said & ~truth).sum()),
-            int((~said & truth).sum()),
-            int((~said & ~truth).sum()),
-        ]
-        assert [row[name] for name in ("tp", "fp", "fn", "tn")] == cells
-        low, high = clopper_pearson(cells[0], cells[0] + cells[2], level=0.95)
-        found: Any = row["sensitivity"]
-        assert (found.low, found.high) == pytest.approx((float(low), float(high)))
+        flagged = x >= cut
+        tp, fp, fn, tn = four_cells(row)
+        assert (tp, fp) == (int((flagged & truth).sum()), int((flagged & ~truth).sum()))
+        assert (fn, tn) == (int((~flagged & truth).sum()), int((~flagged & ~truth).sum()))
+        low, high = clopper_pearson(tp, tp + fn, level=0.95)
+        assert limits_of(row["sensitivity"]) == pytest.approx((float(low), float(high)))
     last: Any = rows[-1]["precision"]
     assert (last.value, last.reason) == (None, "no_positive_prediction")
 
 
 def test_which_thresholds() -> None:
-    counts = counted(*drawn(500, 6))
+    counts = score_counts(*scores_and_truth(500, 6))
     assert len(choose_thresholds(counts, 9)) == 9
     assert choose_thresholds(counts, "all").tolist() == sorted(counts.scores.tolist(), reverse=True)
     assert choose_thresholds(counts, (0.1, 0.7, 0.1)).tolist() == [0.7, 0.1]
-    few = counted(np.array([0.2, 0.4]), np.array([True, False]))
+    few = score_counts(np.array([0.2, 0.4]), np.array([True, False]))
     assert choose_thresholds(few, 19).tolist() == [0.4, 0.2]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_net_benefit_is_counted_row_by_row(seed: int) -> None:
     """NB, and what it is more than treating all or none; its error is that of a mean over rows."""
-    x, truth = drawn(150, 2, seed)
-    rows = decision_rows(None, "m", counted(x, truth), 0.95)
+    x, truth = scores_and_truth(150, 2, seed)
+    rows = decision_rows(None, "m", score_counts(x, truth), 0.95)
     assert [row["threshold"] for row in rows] == GRID.tolist()
     for row in rows:
         t = float(str(row["threshold"]))
@@ -137,22 +136,22 @@ def test_net_benefit_is_counted_row_by_row(seed: int) -> None:
         assert gain.low <= gain.value <= gain.high
         assert gain.low < gain.high
         assert row["helps"] <= (gain.low > 0)
-        value, error = net_benefit(counted(x, truth), t, 0.95)
+        value, error = net_benefit(score_counts(x, truth), t, 0.95)
         assert value == benefit
         assert error == pytest.approx(np.std(mine) / math.sqrt(len(mine)))
 
 
 def test_treating_by_a_worthless_score_helps_nowhere() -> None:
     x, truth = np.full(100, 0.3), np.arange(100) < 30
-    rows = decision_rows(None, "m", counted(x, truth), 0.95)
+    rows = decision_rows(None, "m", score_counts(x, truth), 0.95)
     assert not any(row["helps"] for row in rows)
 
 
 @pytest.mark.parametrize("owner", [None, np.arange(300) // 3])
 def test_risks_at_which_acting_helps_hold_together(owner: Any) -> None:
     """A band over all thresholds: no narrower than the largest |t| of draws, row by row, allows."""
-    x, truth = drawn(300, 2, 5)
-    counts = counted(x, truth)
+    x, truth = scores_and_truth(300, 2, 5)
+    counts = score_counts(x, truth)
     if owner is not None:
         m, place = len(counts.scores), np.searchsorted(counts.scores, x)
         owned = ClusterCounts.from_entries(
@@ -194,18 +193,18 @@ def test_calibration_by_hand() -> None:
     """Twenty rows, half of them with .1: 2 of 10 positive there; .9 and .7 by fours and sixes."""
     x = np.array([0.1] * 10 + [0.7] * 4 + [0.9] * 6)
     truth = np.array([1, 1] + [0] * 8 + [1, 1, 1, 0] + [1] * 6, bool)
-    rows: list[Any] = calibration_rows(None, "m", counted(x, truth), 0.95, Design())
+    rows: list[Any] = calibration_rows(None, "m", score_counts(x, truth), 0.95, Design())
     told = [(r["bin"], r["from"], r["to"], r["rows"], r["observed"].value) for r in rows]
     assert told == [(1, 0.1, 0.1, 10, 0.2), (2, 0.7, 0.7, 4, 0.75), (3, 0.9, 0.9, 6, 1.0)]
     assert [row["mean_score"] for row in rows] == pytest.approx([0.1, 0.7, 0.9])
     for row, hits in zip(rows, (2, 3, 6), strict=True):
         low, high = proportion_confint(hits, row["rows"], 0.05, "beta")
-        assert (row["observed"].low, row["observed"].high) == pytest.approx((low, high), abs=1e-9)
+        assert limits_of(row["observed"]) == pytest.approx((low, high), abs=1e-9)
     # every row twice, in a cluster with its twin: no surer than once
     m, place = 3, np.searchsorted([0.1, 0.7, 0.9], x)
     at = np.repeat(np.where(truth, place, place + m), 2)
     owned = ClusterCounts.from_entries([str(i // 2) for i in range(40)], at, np.ones(40, np.int64))
-    once = counted(x, truth)
+    once = score_counts(x, truth)
     both = ScoreCounts(once.scores, 2 * once.positives, 2 * once.negatives, clusters=owned)
     for row, twin in zip(rows, calibration_rows(None, "m", both, 0.95, Design()), strict=True):
         share: Any = twin["observed"]
@@ -217,8 +216,8 @@ def test_calibration_by_hand() -> None:
 
 def test_calibration_is_that_of_scikit_learn() -> None:
     """Of scores without a tie, tenths are those of its quantiles."""
-    x, truth = drawn(300, 17, 4)
-    rows: list[Any] = calibration_rows(None, "m", counted(x, truth), None, Design())
+    x, truth = scores_and_truth(300, 17, 4)
+    rows: list[Any] = calibration_rows(None, "m", score_counts(x, truth), None, Design())
     share, mean = calibration_curve(truth, x, n_bins=10, strategy="quantile")
     assert [row["observed"].value for row in rows] == pytest.approx(share.tolist())
     assert [row["mean_score"] for row in rows] == pytest.approx(mean.tolist())
@@ -228,9 +227,9 @@ def test_calibration_is_that_of_scikit_learn() -> None:
 @pytest.mark.parametrize("sizes", [[5] * 12, [12, 1, 12, 1, 12, 1, 12, 1, 2, 2, 2, 2]])
 def test_clusters_are_what_is_independent(sizes: list[int]) -> None:
     """Error of a mean over clusters: sqrt(g / (g - 1) sum of (sum of deviations)²) / M."""
-    x, truth = drawn(60, 1)
+    x, truth = scores_and_truth(60, 1)
     owner, g = np.repeat(np.arange(12), sizes), 60**2 / sum(m * m for m in sizes)
-    counts = counted(x, truth)
+    counts = score_counts(x, truth)
     m = len(counts.scores)
     place = np.searchsorted(counts.scores, x) + np.where(truth, 0, m)
     clustered = ScoreCounts(
@@ -259,7 +258,7 @@ def test_clusters_are_what_is_independent(sizes: list[int]) -> None:
     rho = -math.sqrt(p * q / ((1 - p) * (1 - q)))
     parts = (((p - a), odds * (d - q)), ((b - p), odds * (q - c)))
     down, up = (math.sqrt(i * i + j * j - 2 * rho * i * j) for i, j in parts)
-    assert (value.low, value.high) == pytest.approx((p - odds * q - down, p - odds * q + up))
+    assert limits_of(value) == pytest.approx((p - odds * q - down, p - odds * q + up))
 
 
 @pytest.mark.parametrize(("names", "has_limits"), [("abcdabcd", False), ("abcdeabc", True)])
@@ -275,9 +274,9 @@ def test_net_benefit_has_limits_from_five_clusters_on(names: str, *, has_limits:
 
 
 def test_bins_hold_every_row_once() -> None:
-    x, truth = drawn(500, 2)
+    x, truth = scores_and_truth(500, 2)
     x[:2] = 0.0, 1.0
-    rows = distribution_rows(None, "m", counted(x, truth), ("yes", "no"))
+    rows = distribution_rows(None, "m", score_counts(x, truth), ("yes", "no"))
     for name, wanted in (("yes", truth), ("no", ~truth)):
         mine = [row for row in rows if row["class"] == name]
         assert sum(int(str(row["rows"])) for row in mine) == wanted.sum()
@@ -288,7 +287,7 @@ def test_bins_hold_every_row_once() -> None:
 
 def test_scores_beyond_probabilities_have_bins_of_their_range() -> None:
     x, truth = np.array([-3.0, 1.0, 5.0]), np.array([False, True, True])
-    rows = distribution_rows(None, "m", counted(x, truth), ("yes", "no"))
+    rows = distribution_rows(None, "m", score_counts(x, truth), ("yes", "no"))
     assert (rows[0]["from"], rows[-1]["to"]) == (-3.0, 5.0)
 
 
@@ -296,15 +295,15 @@ def test_isotonic_calibration_by_hand() -> None:
     """Positives of four scores are 1 of 2, 0 of 1, 1 of 1, 1 of 2: two pairs out of order pool."""
     x = np.array([0.1, 0.1, 0.2, 0.6, 0.8, 0.8])
     truth = np.array([True, False, False, True, True, False])
-    rows = isotonic_rows(None, "m", counted(x, truth))
+    rows = isotonic_rows(None, "m", score_counts(x, truth))
     found = [(row["from"], row["to"], row["rows"], row["isotonic"]) for row in rows]
     assert found == [(0.1, 0.2, 3, pytest.approx(1 / 3)), (0.6, 0.8, 3, pytest.approx(2 / 3))]
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_isotonic_calibration_is_that_of_scikit_learn(seed: int) -> None:
-    x, truth = drawn(300, 2, seed)
-    rows = list(isotonic_rows(None, "m", counted(x, truth)))
+    x, truth = scores_and_truth(300, 2, seed)
+    rows = list(isotonic_rows(None, "m", score_counts(x, truth)))
     fitted = IsotonicRegression().fit_transform(x, truth)
     for score, value in zip(x, fitted, strict=True):
         (mine,) = [row["isotonic"] for row in rows if row["from"] <= score <= row["to"]]
@@ -314,14 +313,13 @@ def test_isotonic_calibration_is_that_of_scikit_learn(seed: int) -> None:
 
 def test_the_band_of_a_roc_curve_has_both_rates_jointly() -> None:
     """Each rate has the exact interval at the root of the level: .95 = root x root."""
-    x, truth = drawn(120, 2, 3)
-    rows = roc_band_rows(None, "m", counted(x, truth), 0.95, Design("random"))
+    x, truth = scores_and_truth(120, 2, 3)
+    rows = roc_band_rows(None, "m", score_counts(x, truth), 0.95, Design("random"))
     assert 10 <= len(rows) <= 30
     for row in rows:
         above = x >= row["threshold"]
         for name, side in (("sensitivity", truth), ("fpr", ~truth)):
             hits, size = int((above & side).sum()), int(side.sum())
             low, high = proportion_confint(hits, size, 1 - math.sqrt(0.95), "beta")
-            one = row[name]
-            assert one.value == pytest.approx(hits / size)
-            assert (one.low, one.high) == (pytest.approx(low), pytest.approx(high))
+            assert value_of(row[name]) == pytest.approx(hits / size)
+            assert limits_of(row[name]) == (pytest.approx(low), pytest.approx(high))

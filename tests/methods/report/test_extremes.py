@@ -15,11 +15,12 @@ from scipy.optimize import brentq
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document.cells import Estimate, Row
+from clfeval.document.cells import Row
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.logistic import fit_intercept, log_odds
 from clfeval.measures.ranking import auprg
 from tests.process.program import shell
+from tests.results import estimate_of, limits_of, rows_by, value_and_limits, value_of
 from tests.thoroughness import thinned
 
 UP, DOWN = np.linspace(0.6, 0.99, 30).tolist(), np.linspace(0.01, 0.4, 30).tolist()
@@ -76,7 +77,7 @@ def _strict() -> Iterator[None]:
         yield
 
 
-def report(name: str, how: str = "exact") -> Result:
+def report_of_table(name: str, how: str = "exact") -> Result:
     truth, scores = TABLES[name]
     frame = pl.DataFrame({"truth": truth, "m": scores})
     return clfeval.report(
@@ -86,18 +87,17 @@ def report(name: str, how: str = "exact") -> Result:
 
 @pytest.mark.parametrize(("name", "how"), grid(TABLES))
 def test_every_value_and_limit_lies_in_the_range_or_says_why_not(name: str, how: str) -> None:
-    result = report(name, how)
+    result = report_of_table(name, how)
     assert str(result)
     for row in result.tables["measures"]:
         in_range(row)
         if how == "none":
-            assert (row["value"].low, row["value"].high) == (None, None)  # type: ignore[union-attr]
+            assert value_and_limits(row["value"])[1:] == (None, None)
 
 
 def in_range(row: Row) -> None:
     """Check that a value and its limits lie in the range of their measure, or that it says why."""
-    value, measure = row["value"], CATALOG[str(row["measure"]).partition(":")[0]]
-    assert isinstance(value, Estimate)
+    value, measure = estimate_of(row["value"]), CATALOG[row["measure"].partition(":")[0]]
     if value.value is None:
         assert value.reason, row
         # what is infinite may have a limit on its other side
@@ -113,13 +113,11 @@ def in_range(row: Row) -> None:
 
 @pytest.mark.parametrize("how", ["exact", "bootstrap"])
 def test_of_a_perfect_classifier_shares_and_the_area_have_limits_below_1(how: str) -> None:
-    found = {row["measure"]: row["value"] for row in report("separated", how).tables["measures"]}
+    rows = rows_by(report_of_table("separated", how), "measures", "measure")
     for name in ("roc_auc", "sensitivity", "specificity", "accuracy", "mcc", "f1", "kappa"):
-        one = found[name]
-        assert isinstance(one, Estimate)
-        assert one.value == 1.0
-        assert one.low is not None
-        assert one.low < 1.0 == one.high, name
+        low, high = limits_of(rows[name]["value"])
+        assert value_of(rows[name]["value"]) == 1.0
+        assert low < 1.0 == high, name
 
 
 CLASSES = {  # truth, and the class each row is sure of
@@ -147,16 +145,10 @@ def test_many_classes_too(name: str, how: str) -> None:
     for row in result.tables["measures"]:
         in_range(row)
     if name == "perfect" and how != "none":
-        shown = {
-            row["measure"]: row["value"]
-            for row in result.tables["measures"]
-            if row["estimator"] == "multiclass"
-        }
+        rows = rows_by(result, "measures", "measure", estimator="multiclass")
         for metric in ("roc_auc", "accuracy", "balanced_accuracy", "mcc", "kappa"):
-            one = shown[metric]
-            assert isinstance(one, Estimate)
-            assert one.low is not None
-            assert one.low < 1.0 == one.high, metric
+            low, high = limits_of(rows[metric]["value"])
+            assert low < 1.0 == high, metric
 
 
 def test_no_warning_reaches_the_shell() -> None:

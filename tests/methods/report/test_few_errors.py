@@ -8,38 +8,27 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import norm
 
 import clfeval
-from clfeval.document.cells import Estimate
+from tests.limits import wilson
+from tests.results import Line, limits_of, row_of, value_and_limits
 
-Z = float(norm.ppf(0.975))
 T = 0.2
 # scores above and below the threshold of 20 positives and 80 negatives
 TP, FN, FP, TN = 19, 1, 12, 68
 
 
-def table(tp: int = TP, fn: int = FN, fp: int = FP, tn: int = TN) -> pl.DataFrame:
+def scores_with_cells(tp: int = TP, fn: int = FN, fp: int = FP, tn: int = TN) -> pl.DataFrame:
     truth = [1] * (tp + fn) + [0] * (fp + tn)
     score = np.linspace(0.3, 0.9, tp).tolist() + np.linspace(0.01, 0.1, fn).tolist()
     score += np.linspace(0.31, 0.8, fp).tolist() + np.linspace(0.02, 0.19, tn).tolist()
     return pl.DataFrame({"y": truth, "m": score})
 
 
-def estimated(frame: pl.DataFrame, name: str, **options: Any) -> dict[str, Any]:
+def measure_row(frame: pl.DataFrame, name: str, **options: Any) -> Line:
+    """Return the row of a measure in the report of a table."""
     result = clfeval.report(frame, truth="y", measure=name, **options)
-    (row,) = [row for row in result.tables["measures"] if row["measure"] == name]
-    return dict(row)
-
-
-def wilson(k: float, n: float) -> tuple[float, float]:
-    p = k / n
-    middle, reach = p + Z**2 / 2 / n, Z * sqrt(p * (1 - p) / n + Z**2 / 4 / n**2)
-    return (middle - reach) / (1 + Z**2 / n), (middle + reach) / (1 + Z**2 / n)
-
-
-def ends(estimate: Estimate) -> tuple[Any, Any, Any]:
-    return estimate.value, estimate.low, estimate.high
+    return row_of(result, "measures", measure=name)
 
 
 @pytest.mark.parametrize("fn", [0, 1, 2])
@@ -56,8 +45,8 @@ def test_interventions_avoided_add_the_limits_of_both_counts_with_their_correlat
     value = a * p - b * q
     low = value - sqrt(below**2 + rise**2 - 2 * rho * below * rise)
     high = value + sqrt(above**2 + fall**2 - 2 * rho * above * fall)
-    row = estimated(table(fn=fn), f"interventions_avoided:t={T}")
-    assert ends(row["value"]) == pytest.approx((value, low, high), abs=1e-9)
+    row = measure_row(scores_with_cells(fn=fn), f"interventions_avoided:t={T}")
+    assert value_and_limits(row["value"]) == pytest.approx((value, low, high), abs=1e-9)
     assert row["method"] == "square-and-add of Wilson intervals"
 
 
@@ -70,8 +59,8 @@ def test_the_standardised_net_benefit_adds_the_limits_of_both_ratios(fn: int) ->
     value = sensitivity - alarms
     low = value - hypot(sensitivity - low1, high2 - alarms)
     high = value + hypot(high1 - sensitivity, alarms - low2)
-    row = estimated(table(fn=fn), f"net_benefit_standardised:t={T}")
-    assert ends(row["value"]) == pytest.approx((value, low, high), abs=1e-9)
+    row = measure_row(scores_with_cells(fn=fn), f"net_benefit_standardised:t={T}")
+    assert value_and_limits(row["value"]) == pytest.approx((value, low, high), abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +68,9 @@ def test_the_standardised_net_benefit_adds_the_limits_of_both_ratios(fn: int) ->
 )
 def test_rows_that_repeat_in_clusters_count_once(name: str) -> None:
     """With each row twice the design effect is 2, up to C / (C - 1) and Student's t."""
-    frame = table().with_columns(patient=pl.Series([f"p{i}" for i in range(100)]))
-    _, low, high = ends(estimated(frame.drop("patient"), name)["value"])
-    row = estimated(pl.concat([frame, frame]), name, cluster="patient")
-    _, lower, higher = ends(row["value"])
+    frame = scores_with_cells().with_columns(patient=pl.Series([f"p{i}" for i in range(100)]))
+    low, high = limits_of(measure_row(frame.drop("patient"), name)["value"])
+    row = measure_row(pl.concat([frame, frame]), name, cluster="patient")
+    lower, higher = limits_of(row["value"])
     assert higher - lower == pytest.approx(high - low, rel=0.03)
     assert row["method"] == "square-and-add of Wilson intervals, design effect"

@@ -8,26 +8,19 @@ import pytest
 from scipy import stats
 
 import clfeval
-from clfeval.api.result import Result
-from clfeval.document import Answer
 from clfeval.views.terminal import as_text
+from tests.results import answers_of, row_of, rows_by, rows_of
+from tests.samples import logistic
 from tests.texts import check_text
 
 
-def scores(positives: int, negatives: int) -> pl.DataFrame:
+def two_models(positives: int, negatives: int) -> pl.DataFrame:
     """Return a table of two models, each of which ranks some rows wrongly."""
     rng = np.random.default_rng(5)
     truth = np.repeat([1, 0], [positives, negatives])
     noise = rng.normal(size=(2, len(truth)))
-    columns = {
-        name: np.round(1 / (1 + np.exp(0.8 - 1.6 * truth - noise[i])), 3)
-        for i, name in enumerate("ab")
-    }
+    columns = {name: logistic(1.6 * truth - 0.8 + noise[i], 3) for i, name in enumerate("ab")}
     return pl.DataFrame({"truth": truth, **columns})
-
-
-def sentences(result: Result, code: str) -> list[Answer]:
-    return [answer for answer in result.answer if answer.code == code]
 
 
 @pytest.mark.parametrize(
@@ -37,22 +30,22 @@ def sentences(result: Result, code: str) -> list[Answer]:
 def test_a_detectable_difference_needs_ten_rows_of_each_class(
     positives: int, negatives: int, is_planned: bool
 ) -> None:
-    table = scores(positives, negatives)
+    table = two_models(positives, negatives)
     labels = table.with_columns(pl.col("a", "b").ge(0.3).cast(int))
-    assert bool(sentences(clfeval.report(labels), "resolution")) == is_planned
+    assert bool(answers_of(clfeval.report(labels), "resolution")) == is_planned
     result = clfeval.report(table, reference="a", resolution={"roc_auc": 0.1})
-    (compared,) = sentences(result, "compared")
+    (compared,) = answers_of(result, "compared")
     assert ("power" in compared.text) == is_planned
-    compared_measures = result.tables["comparisons"]
-    assert any(row["detectable"] is not None for row in compared_measures) == is_planned
-    (needed,) = result.tables["resolution"]
+    comparisons = rows_of(result, "comparisons")
+    assert any(row["detectable"] is not None for row in comparisons) == is_planned
+    needed = row_of(result, "resolution")
     assert (needed["rows_needed"] is not None) == is_planned
     if not is_planned:
         assert needed["detectable"] is None
         return
-    (row,) = (row for row in compared_measures if row["measure"] == "roc_auc")
+    error = row_of(result, "comparisons", measure="roc_auc")["se"]
     normal = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
-    assert needed["detectable"] == pytest.approx(normal * float(str(row["se"])), rel=1e-6)
+    assert needed["detectable"] == pytest.approx(normal * error, rel=1e-6)
 
 
 # of two rows a class, Student's t has one degree of freedom: (12.7 + 1.4) standard errors
@@ -80,10 +73,12 @@ def test_models_that_the_rows_cannot_compare_are_not_tied(
     table: pl.DataFrame, ties: dict[str, bool | None]
 ) -> None:
     result = clfeval.report(table)
-    lead = str(result.tables["best"][0]["measure"])
-    rows = [row for row in result.tables["best"] if row["measure"] == lead]
-    assert {row["model"]: row["tied"] for row in rows} == ties
-    assert {row["model"]: row["tied"] for row in result.tables["models"]} == ties
+    lead = result.tables["best"][0]["measure"]
+    for rows in (
+        rows_by(result, "best", "model", measure=lead),
+        rows_by(result, "models", "model"),
+    ):
+        assert {model: row["tied"] for model, row in rows.items()} == ties
     check_text([answer.text for answer in result.answer[:1]])
     statements = " ".join(answer.text for answer in result.answer)
     assert statements.count("too few rows") == (None in ties.values())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
@@ -12,14 +10,11 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.formatting import describe_ties
 from clfeval.views.terminal import as_text
+from tests.methods.report.calibration_sentences import calibration_answer
+from tests.results import answer_codes, answers_of, warning_codes
+from tests.samples import logistic
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import thinned
-
-CALIBRATION_CODES = ("probabilities", "miscalibrated")  # of sentences
-
-
-def chance(odds: Any) -> Any:
-    return 1 / (1 + np.exp(-odds))
 
 
 def six(rows: int = 400, *, name: str = "model {}") -> pl.DataFrame:
@@ -28,16 +23,12 @@ def six(rows: int = 400, *, name: str = "model {}") -> pl.DataFrame:
     truth = (rng.random(rows) < 0.4).astype(int)
     shared = rng.normal(size=rows)
     z = [1.6 * truth + 0.6 * shared + rng.normal(size=rows) * (0.6 + i / 8) - 1 for i in range(5)]
-    scores = [chance(z[0] * 2) * 0.49, *map(chance, z[1:]), chance(z[1])]
+    scores = [logistic(z[0] * 2) * 0.49, *map(logistic, z[1:]), logistic(z[1])]
     return pl.DataFrame({"truth": truth, **{name.format(i): x for i, x in enumerate(scores)}})
 
 
 def screen(result: Result) -> list[str]:
     return as_text(result, width=80).splitlines()
-
-
-def codes(result: Result) -> list[str]:
-    return [one.code for one in result.answer]
 
 
 @pytest.mark.parametrize(
@@ -49,14 +40,14 @@ def test_six_models_have_one_screen_and_five_sentences(rows: int, name: str) -> 
     # sentences of longer lines, and that on the model that never says positive
     assert len(screen(result)) <= (41 if len(name) < 10 else 46)
     assert len(result.answer) <= 5
-    assert codes(result)[0] == "best"
+    assert answer_codes(result)[0] == "best"
 
 
 def test_six_models_without_a_planted_fault_fit_40_lines_with_the_command_and_the_prompt() -> None:
     rng = np.random.default_rng(5)
     truth = (rng.random(1000) < 0.3).astype(int)
     shifts = {f"m{i}": rng.normal(size=1000) + truth * (1 + 0.15 * i) - 1.2 for i in range(6)}
-    scores = {model: chance(shift) for model, shift in shifts.items()}
+    scores = {model: logistic(shift) for model, shift in shifts.items()}
     result = clfeval.report(pl.DataFrame({"truth": truth, **scores}), positive="1")
     assert len(screen(result)) + 2 <= 40
 
@@ -65,18 +56,18 @@ def test_after_a_comparison_and_slices_the_best_model_falls_and_a_harm_stays() -
     table = six(2000).with_columns(site=pl.Series(["a", "b"] * 1000))
     result = clfeval.report(table, positive="1", by="site", reference="model 1")
     harms = ["compared", "operating-point", "never-predicted", "miscalibrated"]
-    assert codes(result) == [*harms, "slices", "more-results"]
+    assert answer_codes(result) == [*harms, "slices", "more-results"]
     assert result.answer[-1].text.startswith("Also worse: differences in slices.")
 
 
 def test_harms_are_worth_more_than_net_benefit_and_twins_more_than_the_power() -> None:
     result = clfeval.report(six(2000), positive="1")
     harms = ["never-predicted", "miscalibrated"]
-    assert codes(result) == ["best", *harms, "same-predictions", "more-results"]
+    assert answer_codes(result) == ["best", *harms, "same-predictions", "more-results"]
     assert "worth" in [answer.code for answer in result.answer[-1].left_out]
     few = clfeval.report(six(60), positive="1")
     few_codes = ["best", "never-predicted", "same-predictions", "probabilities", "helps"]
-    assert codes(few) == few_codes
+    assert answer_codes(few) == few_codes
 
 
 def test_probabilities_that_are_off_in_their_tenths_are_miscalibrated() -> None:
@@ -86,38 +77,37 @@ def test_probabilities_that_are_off_in_their_tenths_are_miscalibrated() -> None:
     came = np.clip(p + swing, 0, 1)
     place = np.tile(np.arange(400), 10) / 400
     result = clfeval.report(pl.DataFrame({"truth": (place < came).astype(int), "m": p}))
-    (said,) = [one.text for one in result.answer if one.code in CALIBRATION_CODES]
-    assert 10 in numbers_in(said)  # tenths of the rows
-    honest = clfeval.report(pl.DataFrame({"truth": (place < p).astype(int), "m": p}))
-    (fair,) = [one.text for one in honest.answer if one.code in CALIBRATION_CODES]
-    check_text([said, fair])
+    swinging = calibration_answer(result).text
+    assert 10 in numbers_in(swinging)  # tenths of the rows
+    calibrated = clfeval.report(pl.DataFrame({"truth": (place < p).astype(int), "m": p}))
+    check_text([swinging, calibration_answer(calibrated).text])
 
 
 def test_it_says_whose_probabilities_may_be_taken_instead() -> None:
     """Two that see as much of the truth, the first three times too extreme."""
     rng = np.random.default_rng(5)
     seen = [rng.normal(size=5000) for _ in range(2)]
-    truth = (rng.random(5000) < chance(sum(seen))).astype(int)
+    truth = (rng.random(5000) < logistic(sum(seen))).astype(int)
     less = 1 / np.sqrt(1 + 1 / 1.7**2)  # of the slope, for what the other sees
     table = pl.DataFrame(
-        {"truth": truth, "steep": chance(3 * less * seen[0]), "good": chance(less * seen[1])}
+        {"truth": truth, "steep": logistic(3 * less * seen[0]), "good": logistic(less * seen[1])}
     )
-    (said,) = [one for one in clfeval.report(table).answer if one.code in CALIBRATION_CODES]
-    assert said.models == ("steep",)
-    assert "good" in said.text
-    check_text(said.text)
+    answer = calibration_answer(clfeval.report(table))
+    assert answer.models == ("steep",)
+    assert "good" in answer.text
+    check_text(answer.text)
 
 
 def test_ranking_backwards_and_the_impossible_are_noted() -> None:
     rng = np.random.default_rng(2)
     z = rng.normal(size=400)
-    truth = rng.random(400) < chance(2 * z)
-    wrong = np.where(truth & (np.cumsum(truth) <= 3), 0.0, chance(2 * z))  # three hits
+    truth = rng.random(400) < logistic(2 * z)
+    wrong = np.where(truth & (np.cumsum(truth) <= 3), 0.0, logistic(2 * z))  # three hits
     table = pl.DataFrame(
         {
             "truth": truth.astype(int),
-            "good": chance(2 * z),
-            "turned": chance(-1.9 * z),
+            "good": logistic(2 * z),
+            "turned": logistic(-1.9 * z),
             "never": wrong,
         }
     )
@@ -125,16 +115,15 @@ def test_ranking_backwards_and_the_impossible_are_noted() -> None:
     assert "turned" in notes["backwards"]
     assert "never" in notes["impossible"]
     check_text([notes["backwards"], notes["impossible"]])
-    assert not {"backwards", "impossible"} & {
-        one.code for one in clfeval.report(table.select("truth", "good")).warnings
-    }
+    codes = warning_codes(clfeval.report(table.select("truth", "good")))
+    assert not {"backwards", "impossible"} & {*codes}
 
 
 def test_labels_say_what_they_cannot_tell() -> None:
     table = pl.DataFrame({"truth": [0, 1] * 20, "a": [0, 1, 1, 1] * 10, "b": [0, 1] * 20})
-    assert "labels-only" in codes(clfeval.report(table))
+    assert "labels-only" in answer_codes(clfeval.report(table))
     chances = table.select("truth", c=pl.Series(np.linspace(0, 1, 40)))
-    assert "labels-only" not in codes(clfeval.report(chances))
+    assert "labels-only" not in answer_codes(clfeval.report(chances))
 
 
 def test_what_is_asked_of_many_classes_is_shown_with_its_caveat() -> None:
@@ -149,7 +138,7 @@ def test_what_is_asked_of_many_classes_is_shown_with_its_caveat() -> None:
         ["jaccard", "weighted"],
         ["jaccard", "micro"],
     ]
-    assert "caveat" in [one.code for one in result.warnings]
+    assert "caveat" in warning_codes(result)
     assert not any("jaccard" in line for line in screen(clfeval.report(table)))
 
 
@@ -160,9 +149,9 @@ def test_labels_beside_scores_are_named_where_they_are_the_same() -> None:
     table = pl.DataFrame(
         {"truth": truth.astype(int), "s": np.round(rng.random(60), 3), "a": labels, "b": labels}
     )
-    answer = clfeval.report(table, model=["s", "a", "b"]).answer
-    (same,) = [one for one in answer if one.code == "same-predictions"]
-    check_text(same.text)
+    result = clfeval.report(table, model=["s", "a", "b"])
+    (answer,) = answers_of(result, "same-predictions")
+    check_text(answer.text)
 
 
 def test_the_models_beside_the_best_are_named_by_kind() -> None:

@@ -10,40 +10,43 @@ import pytest
 
 import clfeval
 from clfeval.document import Answer
+from tests.results import answers_of
 from tests.texts import check_text, numbers_in
 
 TRUTH = [1, 0, 1, 0, 1, 0] * 4
 
 
-def said(code: str, *, given: Any = None, **columns: Any) -> Answer | None:
-    result = clfeval.report(pl.DataFrame({"truth": TRUTH, **columns}), **(given or {}))
-    return next((one for one in result.answer if one.code == code), None)
+def answer_of(code: str, *, options: Any = None, **columns: Any) -> Answer | None:
+    """Return the first sentence with this code in the report of these columns, if any."""
+    result = clfeval.report(pl.DataFrame({"truth": TRUTH, **columns}), **(options or {}))
+    return next(iter(answers_of(result, code)), None)
 
 
-def text(code: str, *, given: Any = None, **columns: Any) -> str:
-    found = said(code, given=given, **columns)
-    return "" if found is None else found.text
+def sentence_of(code: str, *, options: Any = None, **columns: Any) -> str:
+    """Return its text, or an empty one."""
+    answer = answer_of(code, options=options, **columns)
+    return "" if answer is None else answer.text
 
 
 def test_models_of_the_same_scores_are_named() -> None:
     one, other = [0.9, 0.2, 0.8, 0.3, 0.4, 0.6] * 4, [0.9, 0.1, 0.7, 0.3, 0.6, 0.5] * 4
-    twins = text("same-predictions", a=one, b=other, c=one)
-    check_text([twins, text("same-predictions", a=one, b=other, c=one, d=other)])
-    assert not text("same-predictions", a=one, b=other)
+    twins = sentence_of("same-predictions", a=one, b=other, c=one)
+    check_text([twins, sentence_of("same-predictions", a=one, b=other, c=one, d=other)])
+    assert not sentence_of("same-predictions", a=one, b=other)
     halved = [x / 2 for x in one]  # ranks alike, and is another model
-    assert not text("same-predictions", a=one, b=halved)
+    assert not sentence_of("same-predictions", a=one, b=halved)
     # the same scores in another order of rows of one class
-    assert not text("same-predictions", a=one, b=[*one[4:], *one[:4]])
+    assert not sentence_of("same-predictions", a=one, b=[*one[4:], *one[:4]])
 
 
 def test_models_of_the_same_labels_are_named() -> None:
     one = [1, 0, 1, 0, 0, 1] * 4
-    twins = text("same-predictions", a=one, b=TRUTH, c=one)
+    twins = sentence_of("same-predictions", a=one, b=TRUTH, c=one)
     check_text(twins)
     classes = {"truth": list("abc") * 8}
     apart = {"a": list("abb") * 8, "b": list("abc") * 8}
-    assert text("same-predictions", **classes, **apart, c=apart["a"]) == twins
-    assert not text("same-predictions", **classes, **apart)
+    assert sentence_of("same-predictions", **classes, **apart, c=apart["a"]) == twins
+    assert not sentence_of("same-predictions", **classes, **apart)
 
 
 def test_many_classes_with_a_significantly_lower_log_loss_say_so() -> None:
@@ -51,7 +54,7 @@ def test_many_classes_with_a_significantly_lower_log_loss_say_so() -> None:
     truth = ["x"] * 30 + ["y"] * 30 + ["z"] * 30
     of_truth = {"a": [0.4] * 90, "b": ([0.9] * 27 + [0.05] * 3) * 3}
 
-    def table(models: dict[str, list[float]]) -> dict[str, object]:
+    def columns_of(models: dict[str, list[float]]) -> dict[str, object]:
         columns: dict[str, object] = {"truth": truth}
         for model, shares in models.items():
             for label in "xyz":
@@ -61,14 +64,14 @@ def test_many_classes_with_a_significantly_lower_log_loss_say_so() -> None:
                 ]
         return columns
 
-    found = said("lower-log-loss", **table(of_truth))
+    found = answer_of("lower-log-loss", **columns_of(of_truth))
     assert found is not None
     assert (found.models, found.measure) == (("b",), "log_loss")
     assert found.value == pytest.approx(-(81 * np.log(0.9) + 9 * np.log(0.05)) / 90)
     check_text(found.text)
     same_order = {"a": [0.95] * 90, "b": of_truth["b"]}
-    assert not text("lower-log-loss", **table(same_order))
-    assert not text("lower-log-loss", **table(of_truth), given={"interval": "none"})
+    assert not sentence_of("lower-log-loss", **columns_of(same_order))
+    assert not sentence_of("lower-log-loss", **columns_of(of_truth), options={"interval": "none"})
 
 
 def test_a_significantly_higher_net_benefit_at_the_threshold_is_said() -> None:
@@ -76,16 +79,16 @@ def test_a_significantly_higher_net_benefit_at_the_threshold_is_said() -> None:
     truth = [1] * 100 + [0] * 100
     low = [0.4] * 100 + [0.1] * 100
     high = [0.05] * 10 + [0.9] * 90 + [0.1] * 100
-    found = said("worth", truth=truth, a=low, b=high)
+    found = answer_of("worth", truth=truth, a=low, b=high)
     assert found is not None
     assert (found.models, found.value) == (("b",), pytest.approx(90 / 200))
     assert {0.5, 0.45, 0} <= {*numbers_in(found.text)}
     check_text(found.text)
     at = {"threshold": 0.3}  # there a calls all 100
-    assert not text("worth", truth=truth, a=low, b=high, given=at)
+    assert not sentence_of("worth", truth=truth, a=low, b=high, options=at)
     own = {"threshold": {"a": 0.6}}  # and at several nothing is compared
-    assert not text("worth", truth=truth, a=low, b=high, given=own)
-    assert not text("worth", truth=truth, a=low, b=high, given={"interval": "none"})
+    assert not sentence_of("worth", truth=truth, a=low, b=high, options=own)
+    assert not sentence_of("worth", truth=truth, a=low, b=high, options={"interval": "none"})
 
 
 @pytest.mark.parametrize(("missed", "told"), [(14, False), (40, True)])
@@ -96,17 +99,17 @@ def test_four_rows_of_two_hundred_make_no_net_benefit_significantly_higher(
     truth = [1] * 100 + [0] * 100
     right = [0.9] * 90 + [0.05] * 10 + [0.1] * 100
     mine = [0.45] * missed + [0.9] * (100 - missed) + [0.1] * 100
-    best = said("best", truth=truth, a=mine, b=right)
+    best = answer_of("best", truth=truth, a=mine, b=right)
     assert best is not None
     assert best.models == ("a",)
-    assert bool(text("worth", truth=truth, a=mine, b=right)) is told
+    assert bool(sentence_of("worth", truth=truth, a=mine, b=right)) is told
 
 
 def test_without_an_error_there_is_room_above_what_is_left_of_the_value() -> None:
     """The limit of an area of 1 is 1: corrected for selection that would be the value itself."""
     one = [0.9, 0.1, 0.8, 0.2, 0.7, 0.3] * 4
     some = [[*one[:4], 0.35 - i / 10, 0.4, *one[6:]] for i in range(2)]
-    found = said("corrected", a=one, b=some[0], c=some[1])
+    found = answer_of("corrected", a=one, b=some[0], c=some[1])
     assert found is not None
     assert found.value is not None
     assert found.high == 1
@@ -117,6 +120,6 @@ def test_without_an_error_there_is_room_above_what_is_left_of_the_value() -> Non
 
 def test_one_row_of_a_class_tells_no_model_to_be_worse() -> None:
     """One degree of freedom less than one row is none: no test tells a from b."""
-    given = {"truth": [1, 0, 1], "a": [0.9, 0.1, 0.1], "b": [0.9, 0.2, 0.4]}
-    check_text(text("best", **given))
-    assert not text("worth", **given)
+    columns = {"truth": [1, 0, 1], "a": [0.9, 0.1, 0.1], "b": [0.9, 0.2, 0.4]}
+    check_text(sentence_of("best", **columns))
+    assert not sentence_of("worth", **columns)

@@ -9,46 +9,58 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document.cells import Estimate
+from tests.results import (
+    estimate_of,
+    four_cells,
+    limits_of,
+    row_of,
+    value_of,
+    warning_codes,
+    warning_messages,
+)
 from tests.texts import check_text, numbers_in
 
 TRUTH = [1, 0, 1, 1, 0, 0, 1, 0, 1, 0]
 SCORES = [0.9, 0.85, 0.8, 0.5, 0.5, 0.4, 0.35, 0.2, 0.15, 0.1]
 
 
-def report(truth: list[int], scores: list[float], *measures: str, **given: object) -> Result:
+def report_of_scores(
+    truth: list[int], scores: list[float], *measures: str, **options: object
+) -> Result:
     frame = pl.DataFrame({"truth": truth, "m": scores})
-    return clfeval.report(frame, measure=measures, **given)
+    return clfeval.report(frame, measure=measures, **options)
 
 
-def value(result: Result, name: str) -> Estimate:
-    (found,) = (row["value"] for row in result.tables["measures"] if row["measure"] == name)
-    assert isinstance(found, Estimate)
-    return found
+def estimate(result: Result, name: str) -> Estimate:
+    return estimate_of(row_of(result, "measures", measure=name)["value"])
 
 
 def test_the_brier_score_has_a_name_on_each_scale() -> None:
     """One row of .9 and one of .4, the first positive: squares .01 and .16, of each class."""
-    result = report([1, 0], [0.9, 0.4], "brier_sum", "brier_per_class", "brier")
-    assert value(result, "brier").value == pytest.approx((0.01 + 0.16) / 2)
-    assert value(result, "brier_sum").value == pytest.approx((0.02 + 0.32) / 2)
-    assert value(result, "brier_per_class").value == pytest.approx((0.02 + 0.32) / 2 / 2)
+    result = report_of_scores([1, 0], [0.9, 0.4], "brier_sum", "brier_per_class", "brier")
+    assert estimate(result, "brier").value == pytest.approx((0.01 + 0.16) / 2)
+    assert estimate(result, "brier_sum").value == pytest.approx((0.02 + 0.32) / 2)
+    assert estimate(result, "brier_per_class").value == pytest.approx((0.02 + 0.32) / 2 / 2)
 
 
 def test_the_last_bin_of_the_ece_is_closed() -> None:
     """1 is in the bin of .95: one gap of |1 + 0 - 1.95| over two rows, not .05/2 + 1/2."""
-    assert value(report([1, 0], [0.95, 1.0], "ece"), "ece").value == pytest.approx(0.95 / 2)
+    assert estimate(report_of_scores([1, 0], [0.95, 1.0], "ece"), "ece").value == pytest.approx(
+        0.95 / 2
+    )
     # and a bin begins at its edge: .1 is with .15
-    assert value(report([1, 0], [0.1, 0.15], "ece"), "ece").value == pytest.approx(0.75 / 2)
+    assert estimate(report_of_scores([1, 0], [0.1, 0.15], "ece"), "ece").value == pytest.approx(
+        0.75 / 2
+    )
 
 
 def test_a_score_at_the_threshold_is_positive() -> None:
     """At .5: .9 .85 .8 .5 .5 are called, three of them positive."""
-    result = report(TRUTH, SCORES, threshold=0.5)
-    (row,) = result.tables["models"]
-    assert [row[cell] for cell in ("tp", "fp", "fn", "tn")] == [3, 2, 2, 3]
-    (at,) = report(TRUTH, SCORES, thresholds=[0.5]).tables["thresholds"]
-    assert [at[cell] for cell in ("tp", "fp", "fn", "tn")] == [3, 2, 2, 3]
-    assert value(result, "net_benefit").value == pytest.approx(3 / 10 - 2 / 10)
+    result = report_of_scores(TRUTH, SCORES, threshold=0.5)
+    assert four_cells(row_of(result, "models")) == (3, 2, 2, 3)
+    with_thresholds = report_of_scores(TRUTH, SCORES, thresholds=[0.5])
+    assert four_cells(row_of(with_thresholds, "thresholds")) == (3, 2, 2, 3)
+    assert estimate(result, "net_benefit").value == pytest.approx(3 / 10 - 2 / 10)
 
 
 @pytest.mark.parametrize("kind", ["labels", "scores", "classes"])
@@ -72,7 +84,7 @@ def test_there_is_no_area_below_a_curve_of_one_confusion_matrix() -> None:
     for table in (labels, cells):
         result = clfeval.report(table, measure=["auc", "log_loss", "net_benefit"])
         for name in ("roc_auc", "log_loss", "net_benefit"):
-            assert value(result, name) == Estimate(None, reason="needs_scores")
+            assert estimate(result, name) == Estimate(None, reason="needs_scores")
         assert "roc_auc" not in str(result.answer)
     assert "roc_auc" not in {row["measure"] for row in clfeval.report(cells).tables["measures"]}
 
@@ -84,14 +96,12 @@ def test_products_of_a_thousand_million_rows_do_not_overflow() -> None:
         {"truth": [1, 0, 1, 0], "m": [1, 1, 0, 0], "n": [7 * many, 2 * many, 3 * many, 8 * many]}
     )
     result = clfeval.report(frame, weight="n", measure=["dor", "markedness"])
-    assert value(result, "mcc").value == pytest.approx((56 - 6) / np.sqrt(9 * 11 * 10 * 10))
-    assert value(result, "kappa").value == pytest.approx(2 * 50 / (9 * 10 + 10 * 11))
-    assert value(result, "dor").value == pytest.approx(56 / 6)
-    assert value(result, "accuracy").value == pytest.approx(0.75)
-    one = value(result, "mcc")
-    assert one.low is not None
-    assert one.high is not None
-    assert one.low < one.high < 0.51
+    assert estimate(result, "mcc").value == pytest.approx((56 - 6) / np.sqrt(9 * 11 * 10 * 10))
+    assert estimate(result, "kappa").value == pytest.approx(2 * 50 / (9 * 10 + 10 * 11))
+    assert estimate(result, "dor").value == pytest.approx(56 / 6)
+    assert estimate(result, "accuracy").value == pytest.approx(0.75)
+    low, high = limits_of(estimate(result, "mcc"))
+    assert low < high < 0.51
 
 
 def test_a_clipped_log_loss_says_of_how_many_rows() -> None:
@@ -104,16 +114,15 @@ def test_a_clipped_log_loss_says_of_how_many_rows() -> None:
             "n": [3, 1, 1, 1],
         }
     )
-    assert "clipped" not in {one.code for one in clfeval.report(two, weight="n").warnings}
+    assert "clipped" not in warning_codes(clfeval.report(two, weight="n"))
     result = clfeval.report(two, weight="n", measure="log_loss")
-    (said,) = (one.message for one in result.warnings if one.code == "clipped")
-    assert 4 in numbers_in(said)
-    lost = next(row["log_loss"] for row in result.tables["models"] if row["model"] == "m")
-    assert isinstance(lost, Estimate)
-    assert lost.value == pytest.approx((4 * 52 + 2) * np.log(2) / 6, rel=1e-12)
+    (note,) = warning_messages(result, "clipped")
+    assert 4 in numbers_in(note)
+    loss = value_of(row_of(result, "models", model="m")["log_loss"])
+    assert loss == pytest.approx((4 * 52 + 2) * np.log(2) / 6, rel=1e-12)
     three = pl.DataFrame(
         {"truth": [*"abc"], "m:a": [1.0, 0.0, 0.0], "m:b": [0.0, 0.0, 0.5], "m:c": [0.0, 1.0, 0.5]}
     )
-    (note,) = (one for one in clfeval.report(three).warnings if one.code == "clipped")
-    assert 1 in numbers_in(note.message)
-    check_text([said, note.message])
+    (note_on_three,) = warning_messages(clfeval.report(three), "clipped")
+    assert 1 in numbers_in(note_on_three)
+    check_text([note, note_on_three])

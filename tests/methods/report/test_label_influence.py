@@ -31,7 +31,7 @@ SMOOTH = {
 }
 
 
-def of(cells: tuple[int, int, int, int]) -> Confusion:
+def confusion_of(cells: tuple[int, int, int, int]) -> Confusion:
     return Confusion(*(np.array([float(cell)]) for cell in cells))
 
 
@@ -41,7 +41,7 @@ def counts(*tables: tuple[int, int, int, int]) -> ConfusionCounts:
     )
 
 
-def named(name: str) -> RequestedMeasure:
+def requested_measure(name: str) -> RequestedMeasure:
     return (
         parse_measures([name])[-1]
         if name not in DEFAULT
@@ -49,7 +49,9 @@ def named(name: str) -> RequestedMeasure:
     )
 
 
-def sure(how: str = "exact", many: int = 1, level: float | None = 0.95) -> LabelLimitSettings:
+def limit_settings(
+    how: str = "exact", many: int = 1, level: float | None = 0.95
+) -> LabelLimitSettings:
     names = [f"m{i}" for i in range(many)]
     return LabelLimitSettings(
         IntervalSettings(level, how, resamples=4000), names, [None] * many, [0] * many
@@ -63,16 +65,16 @@ def test_influence_is_the_derivative_in_the_counts(
 ) -> None:
     """theta is the same of any multiple of the table, so that the influence has mean 0."""
     measure = SMOOTH[name]
-    if not np.isfinite(measure(of(table))).all():
+    if not np.isfinite(measure(confusion_of(table))).all():
         assert name in {"dor", "dp", "epa", "npv_odds"}  # divided by FN, of which there is none
         return
-    found = cell_influence(measure, of(table))[:, 0]
+    found = cell_influence(measure, confusion_of(table))[:, 0]
     n = np.array(table, float)
     assert float(found @ n) == pytest.approx(0, abs=1e-7 * n.sum())
     for c in np.flatnonzero(n):
         step = np.zeros(4)
         step[c] = 1e-5 * n[c]
-        up, down = (float(measure(of(tuple(n + sign * step)))[0]) for sign in (1, -1))  # type: ignore[arg-type]
+        up, down = (float(measure(confusion_of(tuple(n + sign * step)))[0]) for sign in (1, -1))  # type: ignore[arg-type]
         slope = n.sum() * (up - down) / (2 * step[c])
         assert found[c] == pytest.approx(slope, rel=1e-4, abs=1e-6)
 
@@ -85,7 +87,7 @@ def test_the_standard_error_is_near_the_jackknifes(name: str) -> None:
     for c in range(4):
         step = np.zeros(4)
         step[c] = 1
-        left += [float(measure(of(tuple(n - step)))[0])] * table[c]  # type: ignore[arg-type]
+        left += [float(measure(confusion_of(tuple(n - step)))[0])] * table[c]  # type: ignore[arg-type]
     spread = (total - 1) / total * sum((one - np.mean(left)) ** 2 for one in left)
     found = standard_errors(measure, Cells.at_prevalence(counts(table)), [0])
     assert found[0] == pytest.approx(math.sqrt(spread), rel=0.05)
@@ -98,7 +100,9 @@ def test_where_nothing_varies_the_limits_are_the_default_ones() -> None:
     """30 of 30 and 20 of 20 found: draws do not know that it could be less."""
     table = counts((30, 0, 0, 20), (20, 4, 10, 16))
     for name in ("sensitivity", "accuracy", "mcc", "f1"):
-        found = estimate_label_measure(named(name), table, sure("bootstrap", 2))
+        found = estimate_label_measure(
+            requested_measure(name), table, limit_settings("bootstrap", 2)
+        )
         best, other = (one.value for one in found)
         assert found[1].method == "bootstrap"
         assert found[0].method != "bootstrap"

@@ -10,38 +10,29 @@ import pytest
 from scipy.stats import beta, gamma, norm
 
 import clfeval
-from clfeval.document.cells import Estimate, Row
+from tests.results import Line, limits_of, row_of, value_of, warning_messages
 
 Z = float(norm.ppf(0.975))
 TABLE = np.array([[14, 3, 1], [2, 6, 0], [1, 1, 2]])  # rows by true and predicted class
 
 
-def data(table: Any) -> pl.DataFrame:
-    """One row of data per row counted in a table."""
+def rows_of_counts(table: Any) -> pl.DataFrame:
+    """Return a row of data for each row that a table counts."""
     places = np.argwhere(table > 0)
     rows = np.repeat(places, [table[tuple(place)] for place in places], axis=0)
     names = np.array(["x", "y", "z", "v"])
     return pl.DataFrame({"truth": names[rows[:, 0]], "m": names[rows[:, 1]]})
 
 
-def measured(frame: pl.DataFrame, name: str, estimator: str, **options: Any) -> Row:
-    """The row of a measure."""
+def measure_row(frame: pl.DataFrame, name: str, estimator: str, **options: Any) -> Line:
+    """Return the row of a measure in the report of a table."""
     result = clfeval.report(frame, truth="truth", measure=["all"], **options)
-    (row,) = [
-        row
-        for row in result.tables["measures"]
-        if row["measure"] == name and row["estimator"] == estimator
-    ]
-    return row
+    return row_of(result, "measures", measure=name, estimator=estimator)
 
 
-def ends(row: Row) -> tuple[float, float, float]:
-    estimate = row["value"]
-    assert isinstance(estimate, Estimate)
-    assert estimate.value is not None
-    assert estimate.low is not None
-    assert estimate.high is not None
-    return estimate.value, estimate.low, estimate.high
+def interval_of(row: Line) -> tuple[float, float, float]:
+    """Return value, low and high of a row, of which none is undefined."""
+    return value_of(row["value"]), *limits_of(row["value"])
 
 
 def exact(k: Any, n: Any) -> tuple[Any, Any]:
@@ -136,20 +127,20 @@ def test_a_macro_average_has_limits_of_its_classes_with_their_covariance(name: s
         * (1 / whole).mean()
         for fixed in (False, True)
     ]
-    found = ends(measured(data(TABLE), name, "macro"))
+    value, low, high = interval_of(measure_row(rows_of_counts(TABLE), name, "macro"))
     mean = values.mean()
     least, most = errors_as_counts(name, n, whole)
     lower = max(mean - max(below, linear), least) - max(0, *biases)
     upper = min(mean + max(above, linear), most) - min(0, *biases)
-    assert found[0] == pytest.approx(mean, abs=1e-12)
-    assert found[1] == pytest.approx(lower, abs=1e-5)
-    assert found[2] == pytest.approx(min(1, upper), abs=1e-5)
+    assert value == pytest.approx(mean, abs=1e-12)
+    assert low == pytest.approx(lower, abs=1e-5)
+    assert high == pytest.approx(min(1, upper), abs=1e-5)
 
 
 def test_classes_without_errors_have_the_exact_limit_of_no_error_at_all() -> None:
     """Of thirty rows that each weigh 1/30 none is wrong: at most -ln .025 of them."""
-    row = measured(data(np.diag([10, 10, 10])), "balanced_accuracy", "multiclass")
-    value, low, high = ends(row)
+    row = measure_row(rows_of_counts(np.diag([10, 10, 10])), "balanced_accuracy", "multiclass")
+    value, low, high = interval_of(row)
     assert (value, high) == (1.0, 1.0)
     assert low == pytest.approx(1 + np.log(0.025) / 30, abs=1e-12)
     assert row["method"] == "square-and-add of classes"
@@ -158,35 +149,35 @@ def test_classes_without_errors_have_the_exact_limit_of_no_error_at_all() -> Non
 def test_a_class_that_is_predicted_once_widens_the_macro_precision() -> None:
     # z is predicted once, and rightly; the wrong rows of the others weigh little
     table = np.array([[178, 2, 0], [2, 112, 0], [3, 2, 1]])
-    value, low, _ = ends(measured(data(table), "precision", "macro"))
+    value, low, _ = interval_of(measure_row(rows_of_counts(table), "precision", "macro"))
     assert value - (1 - 0.025) / 3 - 0.05 < low < value - 0.25
 
 
 def test_the_balanced_accuracy_has_the_limits_of_the_macro_recall() -> None:
-    frame = data(TABLE)
-    recall = ends(measured(frame, "sensitivity", "macro"))
-    assert ends(measured(frame, "balanced_accuracy", "multiclass")) == recall
+    frame = rows_of_counts(TABLE)
+    recall = interval_of(measure_row(frame, "sensitivity", "macro"))
+    assert interval_of(measure_row(frame, "balanced_accuracy", "multiclass")) == recall
 
 
 def test_macro_precision_is_the_mean_over_the_predicted_classes() -> None:
     table = np.array([[14, 4, 0], [2, 6, 0], [1, 3, 0]])
-    value, low, high = ends(measured(data(table), "precision", "macro"))
+    value, low, high = interval_of(measure_row(rows_of_counts(table), "precision", "macro"))
     assert value == pytest.approx((14 / 17 + 6 / 13) / 2)
     below, above = exact(np.array([14, 6]), np.array([17, 13]))
     shares = np.array([14 / 17, 6 / 13])
     assert low == pytest.approx(value - np.hypot(*(shares - below)) / 2, abs=0.02)
     assert high == pytest.approx(value + np.hypot(*(above - shares)) / 2, abs=0.02)
-    result = clfeval.report(data(table), truth="truth")
-    notes = [note.message for note in result.warnings if note.code == "never-predicted"]
-    assert "macro precision of a model is the mean over the classes that it predicts" in notes
+    result = clfeval.report(rows_of_counts(table), truth="truth")
+    note = "macro precision of a model is the mean over the classes that it predicts"
+    assert note in warning_messages(result, "never-predicted")
 
 
 def test_clusters_of_equal_rows_widen_a_macro_average() -> None:
-    frame = data(TABLE).with_columns(patient=pl.Series([f"p{i}" for i in range(30)]))
-    alone = ends(measured(frame, "f1", "macro", cluster="patient"))
-    twice = ends(measured(pl.concat([frame, frame]), "f1", "macro", cluster="patient"))
+    frame = rows_of_counts(TABLE).with_columns(patient=pl.Series([f"p{i}" for i in range(30)]))
+    alone = interval_of(measure_row(frame, "f1", "macro", cluster="patient"))
+    twice = interval_of(measure_row(pl.concat([frame, frame]), "f1", "macro", cluster="patient"))
     assert alone[0] == twice[0]
     # with every row twice, the clusters are the rows
     assert twice[2] - twice[1] == pytest.approx(alone[2] - alone[1], rel=0.05)
-    rows = ends(measured(frame, "f1", "macro"))
+    rows = interval_of(measure_row(frame, "f1", "macro"))
     assert rows[2] - rows[1] <= alone[2] - alone[1]

@@ -18,8 +18,10 @@ from scipy.special import ndtr, ndtri
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document.cells import Estimate, as_estimate
+from clfeval.document.cells import Estimate
 from tests.methods.report.matched_tables import Setting, SimulatedTable, settings, tally
+from tests.results import Line, answer_codes, estimate_of, limits_of, row_of, rows_by, value_of
+from tests.samples import logistic
 from tests.texts import check_text
 
 SPECIFICITY = 0.9
@@ -36,15 +38,15 @@ def rare_table(rows: int = 4000, positives: int = 64, seed: int = 11) -> pl.Data
         {
             "fraud": fraud.astype(int),
             "rule": (latent[0] > 2.05).astype(int),
-            "gbm": np.round(1 / (1 + np.exp(6.2 - 1.6 * latent[1])), 4),
-            "logreg": np.round(1 / (1 + np.exp(5.7 - 1.6 * latent[2])), 4),
+            "gbm": logistic(1.6 * latent[1] - 6.2, 4),
+            "logreg": logistic(1.6 * latent[2] - 5.7, 4),
         }
     )
 
 
-def matched(result: Result) -> dict[str, Any]:
-    """Return the rows of the table by model."""
-    return {str(row["model"]): row for row in result.tables["same_specificity"]}
+def matched_rows(result: Result) -> dict[str, Line]:
+    """Return the rows at the specificity of the reference by model."""
+    return rows_by(result, "same_specificity", "model")
 
 
 def roc_of(truth: Any, score: Any, weights: Any) -> tuple[Any, Any, Any]:
@@ -71,13 +73,13 @@ def test_the_sensitivity_is_that_of_the_interpolated_roc_curve(weighted: bool, d
     rule_fpr = weights[rule & ~truth].sum() / weights[~truth].sum()
     rule_sensitivity = weights[rule & truth].sum() / weights[truth].sum()
     flagged = weights[rule].sum()
-    for model, row in matched(result).items():
+    for model, row in matched_rows(result).items():
         fpr, tpr, thresholds = roc_of(truth, table[model].to_numpy(), weights)
         sensitivity = np.interp(rule_fpr, fpr, tpr)
         assert row["specificity"] == pytest.approx(1 - rule_fpr)
         assert row["sensitivity"] == pytest.approx(sensitivity)
         assert row["reference_sensitivity"] == pytest.approx(rule_sensitivity)
-        assert as_estimate(row["difference"]).value == pytest.approx(sensitivity - rule_sensitivity)
+        assert value_of(row["difference"]) == pytest.approx(sensitivity - rule_sensitivity)
         place = np.flatnonzero(fpr <= rule_fpr + 1e-12)[-1]
         assert row["threshold"] == (thresholds[place] if place else None)
         assert row["threshold_sensitivity"] == pytest.approx(tpr[place])
@@ -97,7 +99,7 @@ def test_the_interval_is_square_and_add_through_the_roc_curve() -> None:
     score = rng.permutation(p + n) / (p + n) / 2 + truth * 0.3 * rng.random(p + n)
     rule = score + rng.normal(size=p + n) * 0.2 > 0.55
     table = pl.DataFrame({"truth": truth * 1, "rule": rule * 1, "m": score})
-    row = matched(clfeval.report(table, positive="1", reference="rule"))["m"]
+    row = matched_rows(clfeval.report(table, positive="1", reference="rule"))["m"]
     k = int((rule & ~truth).sum())
     negatives = np.sort(score[~truth])[::-1]
     flagged = score > negatives[k]  # as many false positives as the rule
@@ -119,18 +121,19 @@ def test_the_interval_is_square_and_add_through_the_roc_curve() -> None:
     t = stats.t.ppf(0.975, min(2 * total / (kurtosis - 1), p - 1))
     fall = sensitivity(at) - sensitivity(at - t * shift)
     rise = sensitivity(at + t * shift) - sensitivity(at)
-    found = row["difference"]
-    assert found.value == pytest.approx(d)
-    assert found.low == pytest.approx(d - np.hypot(t * error, fall), rel=1e-6)
-    assert found.high == pytest.approx(d + np.hypot(t * error, rise), rel=1e-6)
+    difference = row["difference"]
+    low, high = limits_of(difference)
+    assert value_of(difference) == pytest.approx(d)
+    assert low == pytest.approx(d - np.hypot(t * error, fall), rel=1e-6)
+    assert high == pytest.approx(d + np.hypot(t * error, rise), rel=1e-6)
     assert row["method"] == "square-and-add through the ROC curve, t"
-    assert row["difference_adjusted"] == found  # of one model
+    assert row["difference_adjusted"] == difference  # of one model
     assert row["p"] == row["p_adjusted"]
 
 
 def test_models_with_scores_are_one_family() -> None:
     result = clfeval.report(rare_table(), **FRAUD)
-    for row in matched(result).values():
+    for row in matched_rows(result).values():
         own, joint = row["difference"], row["difference_adjusted"]
         assert joint.low < own.low < own.value == joint.value < own.high < joint.high
         assert row["p"] <= row["p_adjusted"] <= 2 * row["p"] + 1e-12
@@ -142,7 +145,7 @@ def test_the_comparison_at_the_specificity_of_the_rule_comes_first() -> None:
     """At 0.5 both models are worse than the rule; at its specificity gbm detects twice as many."""
     table = rare_table()
     result = clfeval.report(table, **FRAUD, model=["logreg", "gbm", "rule"])
-    rows = matched(result)
+    rows = matched_rows(result)
     assert rows["gbm"]["specificity"] == pytest.approx(0.98, abs=0.005)
     assert rows["gbm"]["verdict"] == "better"
     first, second, *_ = result.answer
@@ -153,7 +156,7 @@ def test_the_comparison_at_the_specificity_of_the_rule_comes_first() -> None:
     )
     assert first.value == rows["gbm"]["difference"].value
     assert second.code == "compared"
-    assert "miscalibrated" in [answer.code for answer in result.answer]  # a harm
+    assert "miscalibrated" in answer_codes(result)  # a harm
     assert "best" in [part.code for part in result.answer[-1].left_out]
     check_text(answer.text for answer in result.answer)
 
@@ -165,9 +168,9 @@ def test_three_harms_are_named_and_the_others_counted() -> None:
     result = clfeval.report(table.with_columns(**noise), **FRAUD)
     first, compared, at_threshold, *_ = result.answer
     assert {*noise} == {
-        model for model, row in matched(result).items() if row["verdict"] == "worse"
+        model for model, row in matched_rows(result).items() if row["verdict"] == "worse"
     }
-    detected = sorted(noise, key=lambda name: matched(result)[name]["difference"].value)
+    detected = sorted(noise, key=lambda name: matched_rows(result)[name]["difference"].value)
     assert f", {detected[0]} detects significantly fewer positives: " in first.text
     assert "and 3 more also detect significantly fewer positives" in first.text  # 1 + 4 + 3 = 8
     assert all(name in compared.text for name in noise) or "every other model" in compared.text
@@ -192,18 +195,18 @@ def test_a_rule_with_four_false_positives_defines_no_operating_point() -> None:
     for most, defined in ((5, True), (4, False)):
         rule = pl.when(alarms & (alarms.cum_sum() > most)).then(0).otherwise(pl.col("rule"))
         result = clfeval.report(table.with_columns(rule=rule), **FRAUD)
-        assert matched(result)["gbm"]["specificity"] == pytest.approx(1 - most / 3936)
-        for row in matched(result).values():
+        assert matched_rows(result)["gbm"]["specificity"] == pytest.approx(1 - most / 3936)
+        for row in matched_rows(result).values():
             assert (row["sensitivity"] is not None) == defined
             assert (row["p"] is not None) == defined
             assert (row["verdict"] is not None) == defined
-            assert as_estimate(row["difference"]).reason == (None if defined else "too_few_rows")
+            assert estimate_of(row["difference"]).reason == (None if defined else "too_few_rows")
         check_text(result.answer[0].text)
 
 
 def test_predictions_equal_to_the_rule_differ_by_nothing() -> None:
     table = rare_table().select("fraud", "rule", copy=pl.col("rule") / 2 + 0.2)
-    row = matched(clfeval.report(table, **FRAUD))["copy"]
+    row = matched_rows(clfeval.report(table, **FRAUD))["copy"]
     most = 1 - 0.025 ** (1 / 64)
     assert row["difference"] == Estimate(0.0, pytest.approx(-most), pytest.approx(most))
     assert (row["p"], row["threshold"]) == (1, 0.7)
@@ -212,14 +215,14 @@ def test_predictions_equal_to_the_rule_differ_by_nothing() -> None:
 def test_clusters_are_what_varies() -> None:
     """Each row twice, in clusters of its copies: the interval of the single rows, nearly."""
     table = rare_table().with_columns(patient=pl.int_range(pl.len()))
-    single = matched(clfeval.report(table.drop("patient"), **FRAUD))
-    twice = matched(clfeval.report(pl.concat([table, table]), **FRAUD, cluster="patient"))
+    single = matched_rows(clfeval.report(table.drop("patient"), **FRAUD))
+    twice = matched_rows(clfeval.report(pl.concat([table, table]), **FRAUD, cluster="patient"))
     for model, row in single.items():
-        here, there = row["difference"], twice[model]["difference"]
-        assert here.value == there.value
-        assert (there.low, there.high) == pytest.approx((here.low, here.high), abs=0.02)
+        difference, of_copies = row["difference"], twice[model]["difference"]
+        assert value_of(difference) == value_of(of_copies)
+        assert limits_of(of_copies) == pytest.approx(limits_of(difference), abs=0.02)
     few = table.with_columns(patient=pl.int_range(pl.len()) % 4)
-    for row in matched(clfeval.report(few, **FRAUD, cluster="patient")).values():
+    for row in matched_rows(clfeval.report(few, **FRAUD, cluster="patient")).values():
         assert row["difference"].low is None
         assert row["method"] == "none: a class has fewer than 5 clusters"
 
@@ -227,15 +230,14 @@ def test_clusters_are_what_varies() -> None:
 def test_a_scale_of_sampling_weights_changes_nothing() -> None:
     weights = np.round(np.random.default_rng(4).uniform(0.5, 2, 4000), 2)
     found = [
-        matched(clfeval.report(rare_table().with_columns(w=weights * by), **FRAUD, weight="w"))
+        matched_rows(clfeval.report(rare_table().with_columns(w=weights * by), **FRAUD, weight="w"))
         for by in (1, 3)
     ]
-    plain = matched(clfeval.report(rare_table(), **FRAUD))
+    plain = matched_rows(clfeval.report(rare_table(), **FRAUD))
     for model, row in found[0].items():
         scaled = found[1][model]
         for name in ("difference", "difference_adjusted"):
-            one, other = row[name], scaled[name]
-            assert (one.low, one.high) == pytest.approx((other.low, other.high))
+            assert limits_of(row[name]) == pytest.approx(limits_of(scaled[name]))
         widths = [cell["difference"].high - cell["difference"].low for cell in (row, plain[model])]
         assert widths[0] > widths[1]
 
@@ -243,10 +245,10 @@ def test_a_scale_of_sampling_weights_changes_nothing() -> None:
 def test_counts_have_values_and_the_reason_why_there_is_no_test(folder: Path) -> None:
     rare_table().write_csv("rare.csv")
     clfeval.count("rare.csv", truth="fraud", positive="1").save("rare.counts.parquet")
-    rows = matched(clfeval.report("rare.csv", **FRAUD))
+    rows = matched_rows(clfeval.report("rare.csv", **FRAUD))
     for source, more in (("rare.counts.parquet", {}), ("rare.csv", {**FRAUD, "scores": "buckets"})):
         result = clfeval.report(source, **{"reference": "rule", **more})
-        for model, row in matched(result).items():
+        for model, row in matched_rows(result).items():
             assert row["sensitivity"] == pytest.approx(rows[model]["sensitivity"], abs=0.02)
             assert (row["p"], row["verdict"]) == (None, "undecided")
             assert row["difference"].low is None
@@ -258,7 +260,7 @@ def test_counts_have_values_and_the_reason_why_there_is_no_test(folder: Path) ->
 def test_only_a_named_reference_with_labels_has_an_operating_point(reference: str) -> None:
     result = clfeval.report(rare_table(), **{**FRAUD, "reference": reference})
     assert "same_specificity" not in result.tables
-    assert "same-specificity" not in [answer.code for answer in result.answer]
+    assert "same-specificity" not in answer_codes(result)
 
 
 def test_each_model_is_compared_with_its_namesake() -> None:
@@ -266,7 +268,7 @@ def test_each_model_is_compared_with_its_namesake() -> None:
     table = table.with_columns(**{"old:b": pl.col("old:a") * (pl.int_range(pl.len()) % 7 > 0)})
     models = ["new:a", "new:b", "old:a", "old:b"]
     result = clfeval.report(table, truth="fraud", positive="1", model=models, reference="old:*")
-    rows = matched(result)
+    rows = matched_rows(result)
     assert {model: row["reference"] for model, row in rows.items()} == {
         "new:a": "old:a",
         "new:b": "old:b",
@@ -348,18 +350,17 @@ def test_a_better_model_that_is_worse_at_its_threshold_is_named_first() -> None:
         {
             "truth": drawn.truth * 1,
             "rule": drawn.labels * 1,
-            "model": 1 / (1 + np.exp(AT_HALF - drawn.scores[0])),
+            "model": logistic(drawn.scores[0] - AT_HALF),
         }
     )
     result = clfeval.report(table, positive="1", reference="rule")
-    assert matched(result)["model"]["verdict"] == "better"
+    assert matched_rows(result)["model"]["verdict"] == "better"
     first = result.answer[0]
     assert (first.code, first.models) == ("same-specificity", ("model",))
     assert "model detects significantly more positives" in first.text
-    verdicts = {row["measure"]: row["verdict"] for row in result.tables["comparisons"]}
-    assert verdicts["sensitivity"] == "worse"
+    assert row_of(result, "comparisons", measure="sensitivity")["verdict"] == "worse"
     change = drawn.family().changes()[0]
-    assert matched(result)["model"]["difference"] == change.difference
+    assert matched_rows(result)["model"]["difference"] == change.difference
 
 
 @pytest.mark.slow

@@ -26,6 +26,8 @@ from clfeval.methods.report.rules_at_prevalence import rules_in_force
 from clfeval.methods.report.threshold_consequences import consequence_answer
 from clfeval.methods.report.thresholds import threshold_tables
 from clfeval.tables.input import InputOptions
+from tests.results import Line, row_of, rows_by, rows_of, warning_messages
+from tests.samples import logistic
 
 CANCER = Path(__file__).parents[3] / "fixtures" / "breast-cancer" / "scores.csv"
 
@@ -40,18 +42,18 @@ def rates_by_threshold() -> list[tuple[float, float, float]]:
     ]
 
 
-def report(**options: Any) -> Any:
+def report_of_logreg(**options: Any) -> Any:
     options = {"positive": "malignant", "model": ["logreg"], **options}
     return clfeval.report(CANCER, **options)
 
 
-def chosen(result: Any) -> Row:
-    """The first chosen threshold of the whole table."""
-    return next(iter(result.tables["cutoffs"]))
+def first_cutoff(result: Any) -> Line:
+    """Return the row of the first chosen threshold of the whole table."""
+    return rows_of(result, "cutoffs")[0]
 
 
 def number(cell: Any) -> float:
-    """The value of a cell, which is not undefined."""
+    """Return a number, or the value of an estimate that is defined."""
     value = cell.value if isinstance(cell, Estimate) else cell
     assert value is not None
     return float(value)
@@ -68,7 +70,7 @@ def test_a_limit_on_ppv_holds_at_the_requested_prevalence(prevalence: float) -> 
             if sens * pi / (sens * pi + fpr * (1 - pi)) >= 0.3
         )
     )
-    row = chosen(report(best_threshold="ppv>=.3", prevalence=pi))
+    row = first_cutoff(report_of_logreg(best_threshold="ppv>=.3", prevalence=pi))
     assert row["threshold"] == best[2]
     assert row["population"] == "target"
     assert number(row["prevalence"]) == pytest.approx(pi)
@@ -92,26 +94,26 @@ def test_a_limit_on_ppv_holds_at_the_requested_prevalence(prevalence: float) -> 
 )
 def test_costs_and_net_benefit_choose_at_the_requested_prevalence(rule: str, loss: Any) -> None:
     pi = 0.01
-    row = chosen(report(best_threshold=rule, prevalence=pi))
+    row = first_cutoff(report_of_logreg(best_threshold=rule, prevalence=pi))
     losses = {t: loss(sens, fpr, pi) for t, sens, fpr in rates_by_threshold()}
-    assert losses[float(str(row["threshold"]))] == pytest.approx(min(losses.values()), abs=1e-12)
+    assert losses[row["threshold"]] == pytest.approx(min(losses.values()), abs=1e-12)
     assert abs(number(row["value"])) == pytest.approx(abs(min(losses.values())), rel=1e-9)
-    at_sample = chosen(report(best_threshold=rule))
+    at_sample = first_cutoff(report_of_logreg(best_threshold=rule))
     assert at_sample["threshold"] != row["threshold"]
     assert number(at_sample["prevalence"]) == pytest.approx(106 / 285)
 
 
 def test_rules_that_depend_on_the_prevalence_need_one() -> None:
     with pytest.raises(UsageError) as error:
-        report(best_threshold="ppv>=.3", prevalence="0.01..0.1")
+        report_of_logreg(best_threshold="ppv>=.3", prevalence="0.01..0.1")
     assert "depends on the prevalence" in str(error.value)
     assert error.value.hint == "give one prevalence per run"
-    kept = report(best_threshold="sens>=.95", prevalence="0.01..0.1")
-    assert chosen(kept)["population"] == "sample"
+    kept = report_of_logreg(best_threshold="sens>=.95", prevalence="0.01..0.1")
+    assert first_cutoff(kept)["population"] == "sample"
 
 
 def test_every_sentence_names_its_prevalence() -> None:
-    result = report(best_threshold="ppv>=.3", prevalence=0.01)
+    result = report_of_logreg(best_threshold="ppv>=.3", prevalence=0.01)
     for answer in result.answer:
         if answer.code != "best":  # ROC AUC does not depend on it
             assert answer.text.startswith(("At prevalence 0.01 (1:99)", "At the prevalence of"))
@@ -121,7 +123,7 @@ def test_the_decision_curve_holds_at_the_requested_prevalence() -> None:
     pi = 0.1
     by_threshold = pl.read_csv(CANCER)
     scores, ill = by_threshold["logreg"].to_numpy(), (by_threshold["truth"] == "malignant")
-    for row in report(prevalence=pi).tables["decision"]:
+    for row in report_of_logreg(prevalence=pi).tables["decision"]:
         t = float(str(row["threshold"]))
         odds = t / (1 - t)
         called = scores >= t
@@ -133,26 +135,26 @@ def test_the_decision_curve_holds_at_the_requested_prevalence() -> None:
         assert number(row["net_benefit"]) == pytest.approx(benefit, abs=1e-12)
         assert number(row["treat_all"]) == pytest.approx(treat_all, abs=1e-12)
         assert number(row["gain"]) == pytest.approx(benefit - max(treat_all, 0), abs=1e-12)
-    assert "prevalence" not in next(iter(report().tables["decision"]))
+    assert "prevalence" not in next(iter(report_of_logreg().tables["decision"]))
 
 
 def test_a_curve_at_the_prevalence_of_the_rows_has_their_values() -> None:
-    same = report(prevalence=106 / 285).tables["decision"]
-    for row, own in zip(same, report().tables["decision"], strict=True):
+    same = report_of_logreg(prevalence=106 / 285).tables["decision"]
+    for row, own in zip(same, report_of_logreg().tables["decision"], strict=True):
         assert number(row["net_benefit"]) == pytest.approx(number(own["net_benefit"]), abs=1e-9)
         assert number(row["gain"]) == pytest.approx(number(own["gain"]), abs=1e-9)
 
 
 def test_tables_below_use_the_chosen_threshold() -> None:
-    result = report(best_threshold="sens>=.95")
-    threshold = float(str(chosen(result)["threshold"]))
-    (row,) = result.tables["models"]
+    result = report_of_logreg(best_threshold="sens>=.95")
+    threshold = first_cutoff(result)["threshold"]
+    row = row_of(result, "models")
     sens, fpr = next((s, f) for t, s, f in rates_by_threshold() if t == threshold)
     assert row["threshold"] == threshold
     assert number(row["sensitivity"]) == pytest.approx(sens)
     assert number(row["specificity"]) == pytest.approx(1 - fpr)
-    cells = {(r["truth"], r["predicted"]): r["rows"] for r in result.tables["confusion"]}
-    assert cells["malignant", "malignant"] == pytest.approx(106 * sens)
+    cell = row_of(result, "confusion", truth="malignant", predicted="malignant")
+    assert cell["rows"] == pytest.approx(106 * sens)
     assert "chosen by sensitivity>=0.95" in str(result)
 
 
@@ -164,21 +166,19 @@ def test_a_given_threshold_wins_over_a_rule() -> None:
         threshold={"logreg": 0.7},
         best_threshold="sens>=.95",
     )
-    thresholds = {row["model"]: row["threshold"] for row in result.tables["models"]}
-    rules = {row["model"]: row["threshold"] for row in result.tables["cutoffs"]}
-    assert thresholds["logreg"] == 0.7 != rules["logreg"]
-    assert thresholds["svm"] == rules["svm"]
+    models, cutoffs = (rows_by(result, table, "model") for table in ("models", "cutoffs"))
+    assert models["logreg"]["threshold"] == 0.7 != cutoffs["logreg"]["threshold"]
+    assert models["svm"]["threshold"] == cutoffs["svm"]["threshold"]
 
 
 def test_counts_of_a_file_say_which_threshold_to_count_again(tmp_path: Path) -> None:
     path = tmp_path / "cancer.counts.parquet"
     clfeval.count(CANCER, positive="malignant", model=["logreg"]).save(path)
     result = clfeval.report(path, best_threshold="sens>=.95")
-    threshold = chosen(result)["threshold"]
-    (note,) = [one for one in result.warnings if one.code == "threshold-not-applied"]
-    assert note.message.endswith(f"count again with threshold={{'logreg': {threshold!r}}}")
-    (row,) = result.tables["models"]
-    assert row["threshold"] == 0.5
+    threshold = first_cutoff(result)["threshold"]
+    (note,) = warning_messages(result, "threshold-not-applied")
+    assert note.endswith(f"count again with threshold={{'logreg': {threshold!r}}}")
+    assert row_of(result, "models")["threshold"] == 0.5
 
 
 def consequence(**cells: Any) -> str:
@@ -240,7 +240,7 @@ def test_the_net_benefit_is_compared_with_both_defaults(
 
 
 def test_gain_is_net_benefit_less_the_larger_default() -> None:
-    result = report(best_threshold="sens>=.95", prevalence=[0.01, 0.6])
+    result = report_of_logreg(best_threshold="sens>=.95", prevalence=[0.01, 0.6])
     for row in result.tables["at_prevalence"]:
         pi, t = float(str(row["prevalence"])), float(str(row["threshold"]))
         sens, spec, odds = (number(row["sensitivity"]), number(row["specificity"]), t / (1 - t))
@@ -298,7 +298,7 @@ def binormal_table(rng: np.random.Generator, positives: int, negatives: int, d: 
     """Scores of two normal classes, d standard deviations apart, as probabilities."""
     z = np.concatenate([rng.normal(d, 1, positives), rng.normal(0, 1, negatives)])
     base = np.log(positives / negatives)
-    p = np.round(1 / (1 + np.exp(-(d * z - d * d / 2 + base))), 6)
+    p = logistic(d * z - d * d / 2 + base, 6)
     return p, np.arange(len(z)) < positives
 
 

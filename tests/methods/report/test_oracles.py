@@ -23,6 +23,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.proportion import proportion_confint
 
 import clfeval
+from tests.results import Line, limits_of, row_of, rows_by, value_and_limits, value_of
 from tests.texts import check_text
 from tests.thoroughness import thinned
 
@@ -66,9 +67,10 @@ def random_rows(seed: int, digits: int, share: float, *, ends: bool = False) -> 
     return Rows(frame, np.repeat(y, w), np.repeat(p, w))
 
 
-def said(rows: Rows, **options: Any) -> dict[str, dict[str, Any]]:
+def said(rows: Rows, **options: Any) -> dict[str, Line]:
+    """Return what the report says: its rows by measure."""
     result = clfeval.report(rows.frame, weight="w", positive="1", **options)
-    return {row["measure"]: row for row in result.tables["measures"]}
+    return rows_by(result, "measures", "measure")
 
 
 def pr_area(rows: Rows) -> float:
@@ -88,7 +90,7 @@ def shifted(rows: Rows) -> float:
     return float(model.fit(tol=1e-14, maxiter=100).params[0])
 
 
-def apart(rows: Rows) -> float:
+def ks_statistic(rows: Rows) -> float:
     return float(stats.ks_2samp(rows.p[rows.y], rows.p[~rows.y]).statistic)
 
 
@@ -109,7 +111,7 @@ OF_SCORES: dict[str, tuple[str, Oracle]] = {
         "sklearn roc_auc_score(max_fpr)",
         lambda r: sk.roc_auc_score(r.y, r.p, max_fpr=0.1),
     ),
-    "ks": ("scipy ks_2samp", apart),
+    "ks": ("scipy ks_2samp", ks_statistic),
     "brier": ("sklearn brier_score_loss", lambda r: sk.brier_score_loss(r.y, r.p)),
     "brier_sum": ("sklearn brier_score_loss", lambda r: 2 * sk.brier_score_loss(r.y, r.p)),
     "brier_skill": ("sklearn d2_brier_score", lambda r: sk.d2_brier_score(r.y, r.p)),
@@ -160,7 +162,7 @@ OF_VOTES: dict[str, tuple[str, Oracle]] = {
         "sklearn class_likelihood_ratios",
         lambda r: sk.class_likelihood_ratios(r.y, r.v)[1],
     ),
-    "dor": ("statsmodels Table2x2", lambda r: table(r).oddsratio),
+    "dor": ("statsmodels Table2x2", lambda r: two_by_two(r).oddsratio),
     "mutual_information": (
         "sklearn mutual_info_score, in bits",
         lambda r: sk.mutual_info_score(r.y, r.v) / math.log(2),
@@ -169,7 +171,7 @@ OF_VOTES: dict[str, tuple[str, Oracle]] = {
 }
 
 
-def table(rows: Rows) -> Table2x2:
+def two_by_two(rows: Rows) -> Table2x2:
     tp, fp, fn, tn = rows.cells
     return Table2x2(np.array([[tp, fn], [fp, tn]]))
 
@@ -186,7 +188,7 @@ def test_values(seed: int, digits: int, share: float, ends: bool) -> None:
         if name.startswith("calibration") and ends:
             continue  # statsmodels stops at log odds of 36: see tests/measures/test_oracles.py
         expected = float(oracle(rows))
-        assert found[name]["value"].value == pytest.approx(expected, rel=1e-12, abs=1e-12), name
+        assert value_of(found[name]["value"]) == pytest.approx(expected, rel=1e-12, abs=1e-12), name
 
 
 @pytest.mark.parametrize("one", [0, 1])
@@ -203,7 +205,7 @@ def test_a_class_without_rows(one: int) -> None:
         ("sensitivity" if one else "specificity"): (rows.v == one).mean(),
     }
     for name, value in expected.items():
-        assert found[name]["value"].value == pytest.approx(value, rel=1e-12), name
+        assert value_of(found[name]["value"]) == pytest.approx(value, rel=1e-12), name
     both = (
         "roc_auc",
         "ks",
@@ -232,15 +234,10 @@ def test_no_interval() -> None:
     result = clfeval.report(rows.frame, weight="w", positive="1", interval="none")
     assert result.parameters["interval_methods"] == {}
     for row in result.tables["measures"]:
-        assert (row["value"].low, row["value"].high, row["method"]) == (None, None, "none")
+        assert (*value_and_limits(row["value"])[1:], row["method"]) == (None, None, "none")
 
 
 # ---- intervals: by the method that `metrics` names
-
-
-def interval(found: dict[str, dict[str, Any]], name: str) -> tuple[float, float]:
-    row = found[name]
-    return row["value"].low, row["value"].high
 
 
 def test_methods_of_intervals() -> None:
@@ -252,7 +249,7 @@ def test_limits_of_the_two_by_two_table(seed: int) -> None:
     rows = random_rows(seed, 2, 0.4)
     found, (tp, fp, fn, tn) = said(rows, measure="all"), rows.cells
     low, high = proportion_confint(tp, tp + fp + fn, method="beta")  # of Jaccard's index J
-    f1 = interval(found, "f1")
+    f1 = limits_of(found["f1"]["value"])
     assert f1 == pytest.approx((2 * low / (1 + low), 2 * high / (1 + high)), abs=1e-9)
     parts = [
         (k / n, *proportion_confint(k, n, method="wilson"))
@@ -260,12 +257,13 @@ def test_limits_of_the_two_by_two_table(seed: int) -> None:
     ]
     mean = (parts[0][0] + parts[1][0]) / 2
     down, up = (math.hypot(*(one[end] - one[0] for one in parts)) / 2 for end in (1, 2))
-    balanced = interval(found, "balanced_accuracy")
+    balanced = limits_of(found["balanced_accuracy"]["value"])
     assert balanced == pytest.approx((mean - down, mean + up), abs=1e-12)
-    odds = interval(found, "dor")
-    assert odds == pytest.approx(table(rows).oddsratio_confint(), rel=1e-9)
-    risk = table(rows).riskratio_confint()  # of the positive answer: the positive likelihood ratio
-    assert interval(found, "lr_pos") == pytest.approx(risk, rel=1e-9)
+    odds = limits_of(found["dor"]["value"])
+    assert odds == pytest.approx(two_by_two(rows).oddsratio_confint(), rel=1e-9)
+    # of the positive answer: the positive likelihood ratio
+    risk = two_by_two(rows).riskratio_confint()
+    assert limits_of(found["lr_pos"]["value"]) == pytest.approx(risk, rel=1e-9)
     kappa = cohens_kappa(np.array([[tp, fn], [fp, tn]])).std_kappa
     assert found["kappa"]["se"] == pytest.approx(kappa, rel=1e-7)
 
@@ -284,7 +282,7 @@ def test_limits_of_the_area(seed: int) -> None:
     expected = special.expit(special.logit(area) + np.array([-reach, reach]))
     row = said(rows)["roc_auc"]
     assert row["se"] == pytest.approx(error, rel=1e-12)
-    assert (row["value"].low, row["value"].high) == pytest.approx(tuple(expected), abs=1e-12)
+    assert limits_of(row["value"]) == pytest.approx(tuple(expected), abs=1e-12)
 
 
 def test_limits_of_an_area_of_few_rows() -> None:
@@ -303,9 +301,8 @@ def test_limits_of_an_area_of_few_rows() -> None:
     error = math.sqrt(wins.mean(axis=1).var(ddof=1) / 12 + wins.mean(axis=0).var(ddof=1) / 20)
     reach = Z * error / (area * (1 - area))
     inner = special.expit(special.logit(area) + np.array([-reach, reach]))
-    found = interval(said(rows), "roc_auc")
     expected = min(outer[0], inner[0]), max(outer[1], inner[1])
-    assert found == pytest.approx(expected, abs=1e-9)
+    assert limits_of(said(rows)["roc_auc"]["value"]) == pytest.approx(expected, abs=1e-9)
 
 
 def of_influence(f: Any, few: int) -> tuple[float, float]:
@@ -333,7 +330,7 @@ def test_limits_by_influence(seed: int) -> None:
         there = special.logit(mean) if scale == "logit" else math.log(mean)
         expected = back(there + np.array([-1, 1]) * t * error * slope(mean))
         assert found[name]["se"] == pytest.approx(error, rel=1e-12)
-        ends = interval(found, name)
+        ends = limits_of(found[name]["value"])
         assert ends == pytest.approx(tuple(expected), rel=1e-9), name
     fit, m = line(rows), len(rows.y)
     robust = sm.Logit(rows.y.astype(float), sm.add_constant(rows.logit)).fit(
@@ -348,7 +345,7 @@ def test_limits_by_influence(seed: int) -> None:
         assert error == pytest.approx(robust.bse[j] * math.sqrt(m / (m - 1)), rel=1e-9)
         expected = fit.params[j] - t * error, fit.params[j] + t * error
         assert found[name]["se"] == pytest.approx(error, rel=1e-9)
-        assert interval(found, name) == pytest.approx(expected, rel=1e-8)
+        assert limits_of(found[name]["value"]) == pytest.approx(expected, rel=1e-8)
 
 
 def test_limits_of_the_net_benefit() -> None:
@@ -364,8 +361,7 @@ def test_limits_of_the_net_benefit() -> None:
     down = math.sqrt((p - a) ** 2 + (d - q) ** 2 - 2 * rho * (p - a) * (d - q))
     up = math.sqrt((b - p) ** 2 + (q - c) ** 2 - 2 * rho * (b - p) * (q - c))
     expected = p - q - down, p - q + up
-    found = interval(said(rows), "net_benefit")
-    assert found == pytest.approx(expected, abs=1e-12)
+    assert limits_of(said(rows)["net_benefit"]["value"]) == pytest.approx(expected, abs=1e-12)
 
 
 def test_limits_by_bootstrap() -> None:
@@ -377,8 +373,8 @@ def test_limits_by_bootstrap() -> None:
         at = rng.integers(0, len(rows.y), len(rows.y))
         draws.append(sk.roc_auc_score(rows.y[at], rows.p[at], max_fpr=0.5))
     name = "partial_auc:fpr=0..0.5"
-    low, high = interval(said(rows, measure=name, resamples=4000), name)
-    assert (low, high) == pytest.approx(tuple(np.quantile(draws, [0.025, 0.975])), abs=0.01)
+    limits = limits_of(said(rows, measure=name, resamples=4000)[name]["value"])
+    assert limits == pytest.approx(tuple(np.quantile(draws, [0.025, 0.975])), abs=0.01)
 
 
 def test_ks_has_a_p_value_by_permutation_and_no_interval() -> None:
@@ -387,17 +383,12 @@ def test_ks_has_a_p_value_by_permutation_and_no_interval() -> None:
     y = np.repeat([True, False], [25, 35])
     x = rng.permutation(60) / 60 + 0.12 * y
     frame = pl.DataFrame({"truth": y * 1, "m": x / 2})
-    (row,) = [
-        row
-        for row in clfeval.report(frame, truth="truth", measure="ks").tables["measures"]
-        if row["measure"] == "ks"
-    ]
+    result = clfeval.report(frame, truth="truth", measure="ks")
+    row = row_of(result, "measures", measure="ks")
     exact = stats.ks_2samp(x[y], x[~y], method="exact")
-    assert row["value"].value == pytest.approx(exact.statistic)
-    assert (row["value"].low, row["value"].high) == (None, None)
+    assert value_and_limits(row["value"]) == (pytest.approx(exact.statistic), None, None)
     assert row["p"] == pytest.approx(exact.pvalue, abs=3.5 * np.sqrt(exact.pvalue / 999))
     assert row["method"] == "999 permutations"
-    result = clfeval.report(frame, truth="truth", measure="ks")
     (gate,) = result.check(fail_under="ks.low=0.1").gates
     assert (gate.passed, gate.reason) == (False, "no_interval")
 
@@ -407,10 +398,7 @@ def test_ks_of_many_rows_has_the_p_value_of_kolmogorovs_distribution() -> None:
     y = np.arange(40_000) % 4 == 0
     x = rng.random(40_000) + 0.015 * y
     frame = pl.DataFrame({"truth": y * 1, "m": x / 2})
-    (row,) = [
-        row
-        for row in clfeval.report(frame, truth="truth", measure="ks").tables["measures"]
-        if row["measure"] == "ks"
-    ]
+    result = clfeval.report(frame, truth="truth", measure="ks")
+    row = row_of(result, "measures", measure="ks")
     d = float(stats.ks_2samp(x[y], x[~y]).statistic)
     assert row["p"] == pytest.approx(stats.kstwobign.sf(d * np.sqrt(10_000 * 30_000 / 40_000)))

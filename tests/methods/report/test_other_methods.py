@@ -16,7 +16,7 @@ from clfeval.errors import DataError, UsageError
 from clfeval.methods.report.options import METHODS
 from clfeval.views.documents import markdown_lines
 from clfeval.views.page import as_html
-from tests.process.program import clfeval as run
+from tests.process.program import clfeval as program
 from tests.test_schema import wrong_with
 from tests.texts import check_text
 from tests.thoroughness import thinned
@@ -26,10 +26,11 @@ CANCER = FIXTURES / "breast-cancer" / "scores.csv"
 ALONE: dict[str, dict[str, Any]] = {"mlcps": {"source": "predictions"}}
 
 
-def alone(name: str, table: Any, **options: Any) -> Result:
+def result_of(name: str, table: Any, **options: Any) -> Result:
+    """Return the result of another command by itself."""
     command = getattr(clfeval, name.replace("-", "_"))
-    found: Result = command(table, **options, **ALONE.get(name, {}))
-    return found
+    result: Result = command(table, **options, **ALONE.get(name, {}))
+    return result
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,8 @@ def test_each_is_what_its_own_command_gives(options: dict[str, Any]) -> None:
     assert list(found.methods) == list(METHODS)
     for name, one in found.methods.items():
         known = {k: v for k, v in options.items() if (name, k) != ("phidelta", "seed")}
-        assert one.to_dict() == alone(name, CANCER, positive="malignant", **known).to_dict(), name
+        expected = result_of(name, CANCER, positive="malignant", **known)
+        assert one.to_dict() == expected.to_dict(), name
 
 
 def test_of_labels_and_slices_too() -> None:
@@ -52,11 +54,11 @@ def test_of_labels_and_slices_too() -> None:
             "site": ["x"] * 60 + ["y"] * 60,
         }
     )
-    asked = {"positive": "yes", "by": "site"}
-    found = clfeval.report(frame, methods=["mlcps", "tune-jpt", "mars", "phidelta"], **asked)
+    options = {"positive": "yes", "by": "site"}
+    found = clfeval.report(frame, methods=["mlcps", "tune-jpt", "mars", "phidelta"], **options)
     assert list(found.methods) == list(METHODS)  # in one order, however they are asked for
     for name in ("mars", "phidelta", "tune-jpt"):
-        assert found.methods[name].to_dict() == alone(name, frame, **asked).to_dict(), name
+        assert found.methods[name].to_dict() == result_of(name, frame, **options).to_dict(), name
 
 
 def test_rows_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,11 +112,13 @@ def test_csv_says_what_it_has_no_room_for(
     words: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    asked = ("report", str(CANCER), "--positive", "malignant", "--with", "mars")
-    more, less = (run(*asked, *some).err.splitlines() for some in (words, ("-f", "json")))
+    words_of_report = ("report", str(CANCER), "--positive", "malignant", "--with", "mars")
+    more, less = (
+        program(*words_of_report, *some).err.splitlines() for some in (words, ("-f", "json"))
+    )
     (line,) = (line for line in more if line not in less and "CSV" in line)
     check_text(line)
-    assert run(*asked, *words, "-q").err == ""
+    assert program(*words_of_report, *words, "-q").err == ""
 
 
 def test_a_gate_is_of_the_report() -> None:

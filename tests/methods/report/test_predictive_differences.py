@@ -12,26 +12,21 @@ from scipy.stats import beta, binom, norm
 
 import clfeval
 from clfeval.counts.patterns import PatternCounts
-from clfeval.document.cells import Estimate
 from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.requested_measures import parse_measures
+from tests.limits import wilson
+from tests.results import Line, row_of, value_and_limits
 
 Z = float(norm.ppf(0.975))
 
 
-def table() -> pl.DataFrame:
+def few_flags() -> pl.DataFrame:
     """100 rows, 10 positive; a flags 7 rows and b 6, both flag 3 positives and a negative."""
     truth = np.array([1] * 10 + [0] * 90)
     first, second = np.zeros(100, int), np.zeros(100, int)
     first[[0, 1, 2, 3, 4, 10, 11]] = 1
     second[[0, 1, 2, 10, 12, 13]] = 1
     return pl.DataFrame({"truth": truth, "a": first, "b": second})
-
-
-def wilson(k: float, n: float) -> tuple[float, float]:
-    p = k / n
-    middle, reach = p + Z**2 / 2 / n, Z * sqrt(p * (1 - p) / n + Z**2 / 4 / n**2)
-    return (middle - reach) / (1 + Z**2 / n), (middle + reach) / (1 + Z**2 / n)
 
 
 def exact(k: int, n: int) -> tuple[float, float]:
@@ -52,16 +47,10 @@ def flagging(*counts: tuple[int, int], rows: int = 200, positives: int = 60) -> 
     return pl.DataFrame(frame).with_columns(pl.col("truth").cast(int))
 
 
-def compared(frame: pl.DataFrame, name: str, model: str = "a", **options: Any) -> dict[str, Any]:
-    result = clfeval.report(
-        frame, truth="truth", positive="1", reference="b", measure=name, **options
-    )
-    (row,) = [
-        row
-        for row in result.tables["comparisons"]
-        if row["measure"] == name and row["model"] == model
-    ]
-    return dict(row)
+def comparison_row(frame: pl.DataFrame, name: str, model: str = "a") -> Line:
+    """Return the row of a measure and a model in the report of a table with reference b."""
+    result = clfeval.report(frame, truth="truth", positive="1", reference="b", measure=name)
+    return row_of(result, "comparisons", measure=name, model=model)
 
 
 def difference(
@@ -74,12 +63,8 @@ def difference(
     return x - y, x - y - down, x - y + up
 
 
-def ends(estimate: Estimate) -> tuple[Any, Any, Any]:
-    return estimate.value, estimate.low, estimate.high
-
-
 def test_a_difference_of_precisions_adds_exact_limits_with_their_correlation() -> None:
-    frame = table()
+    frame = few_flags()
     y = frame["truth"].to_numpy()
     influence = []
     for name in "ab":
@@ -92,8 +77,8 @@ def test_a_difference_of_precisions_adds_exact_limits_with_their_correlation() -
         / sqrt((influence[0] @ influence[0]) * (influence[1] @ influence[1]))
     )
     value, low, high = difference((5 / 7, *exact(5, 7)), (3 / 6, *exact(3, 6)), float(rho))
-    row = compared(frame, "precision")
-    assert ends(row["difference"]) == pytest.approx((value, low, high), abs=1e-9)
+    row = comparison_row(frame, "precision")
+    assert value_and_limits(row["difference"]) == pytest.approx((value, low, high), abs=1e-9)
     assert row["method"] == "square-and-add of the limits of both"
     # by the interval, whose limit towards 0 lies so many quantiles away, .28094; but the exact test
     # of the five differing rows, two positives and three negatives, has a larger p
@@ -111,8 +96,8 @@ def test_a_difference_of_precisions_adds_exact_limits_with_their_correlation() -
 def test_from_30_flagged_rows_on_a_difference_of_precisions_adds_wilsons_limits() -> None:
     """Of 24 of 30 rows against 15 of 29, of which no row is flagged by both."""
     expected = difference((0.8, *wilson(24, 30)), (15 / 29, *exact(15, 29)), 0.0)
-    row = compared(flagging((24, 6), (15, 14)), "precision")
-    assert ends(row["difference"]) == pytest.approx(expected, abs=1e-9)
+    row = comparison_row(flagging((24, 6), (15, 14)), "precision")
+    assert value_and_limits(row["difference"]) == pytest.approx(expected, abs=1e-9)
 
 
 def test_two_right_flags_are_not_significantly_better_than_two_wrong_ones() -> None:
@@ -123,8 +108,8 @@ def test_two_right_flags_are_not_significantly_better_than_two_wrong_ones() -> N
     (2 + 2 / 2) / 16.
     """
     reach = sqrt(2) * (1 - sqrt(0.025))
-    row = compared(flagging((2, 0), (0, 2)), "precision")
-    assert ends(row["difference"]) == pytest.approx((1.0, 1 - reach, 1.0), abs=1e-9)
+    row = comparison_row(flagging((2, 0), (0, 2)), "precision")
+    assert value_and_limits(row["difference"]) == pytest.approx((1.0, 1 - reach, 1.0), abs=1e-9)
     assert row["p"] == pytest.approx(3 / 16, rel=1e-9)
     assert (row["p"] > 0.05, row["verdict"]) == (True, "undecided")
 
@@ -173,20 +158,20 @@ def test_at_other_prevalences_few_flags_have_the_outer_of_exact_and_own_limits(
     name: str, prevalence: float
 ) -> None:
     """The exact limits of 5 of 7 and 3 of 6 have their odds times 90 / 10 p / (1 - p)."""
-    frame, sides = table(), []
-    row = compared(frame, name)
+    frame, sides = few_flags(), []
+    row = comparison_row(frame, name)
     for own, share in ((row["new"], (5, 7)), (row["old"], (3, 6))):
         odds = [x / (1 - x) * 9 * prevalence / (1 - prevalence) for x in exact(*share)]
         low, high = (x / (1 + x) for x in odds)
         sides.append((own.value, min(low, own.low), max(high, own.high)))
     x, y = (influence_at_prevalence(frame, model, prevalence) for model in "ab")
     expected = difference(*sides, float(x @ y / sqrt((x @ x) * (y @ y))))
-    assert ends(row["difference"]) == pytest.approx(expected, abs=1e-6)
+    assert value_and_limits(row["difference"]) == pytest.approx(expected, abs=1e-6)
     assert row["method"] == "square-and-add of the limits of both"
 
 
 def test_equal_predictions_differ_by_nothing() -> None:
-    frame = table().with_columns(twin=pl.col("b"))
-    row = compared(frame, "precision", "twin")
+    frame = few_flags().with_columns(twin=pl.col("b"))
+    row = comparison_row(frame, "precision", "twin")
     assert (row["difference"].value, row["p"]) == (0.0, 1.0)
     assert row["method"] == "exact 0-of-n limit: no row differs"

@@ -13,37 +13,29 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.document.cells import Estimate, Row
+from clfeval.document.cells import Estimate
 from tests.measures.test_classes import DICE
+from tests.results import Line, limits_of, row_of, rows_by, value_of
 
 TP, FP, FN, TN = 2613, 564, 750, 2180  # Table 15.1
 ROWS = TP + FP + FN + TN
 
 
-def cells(tp: int, fp: int, fn: int, tn: int) -> pl.DataFrame:
+def rows_of_cells(tp: int, fp: int, fn: int, tn: int) -> pl.DataFrame:
     return pl.DataFrame({"truth": [1, 0, 1, 0], "m": [1, 1, 0, 0], "n": [tp, fp, fn, tn]})
 
 
-def book(*measures: str, **options: Any) -> dict[str, Row]:
-    result = clfeval.report(cells(TP, FP, FN, TN), weight="n", measure=measures, **options)
-    return {str(row["measure"]): row for row in result.tables["measures"]}
-
-
-def number(row: Row) -> float:
-    found = row["value"]
-    assert isinstance(found, Estimate)
-    assert found.value is not None
-    return found.value
-
-
-def ends(row: Row) -> tuple[float | None, float | None]:
-    found = row["value"]
-    assert isinstance(found, Estimate)
-    return found.low, found.high
+def measures_of_the_book(*measures: str, **options: Any) -> dict[str, Line]:
+    """Return the rows of the measures of Table 15.1 by measure."""
+    table = rows_of_cells(TP, FP, FN, TN)
+    result = clfeval.report(table, weight="n", measure=measures, **options)
+    return rows_by(result, "measures", "measure")
 
 
 def test_table_15_1() -> None:
-    found = book("hard", "ppv_at:prevalence=.555", "npv_at:prevalence=.555", level=0.9)
+    rows = measures_of_the_book(
+        "hard", "ppv_at:prevalence=.555", "npv_at:prevalence=.555", level=0.9
+    )
     expected = {
         "accuracy": 0.7848371,
         "kappa": 0.5679028,
@@ -62,11 +54,13 @@ def test_table_15_1() -> None:
         "npv_at:prevalence=0.555": 0.7406846,
     }
     for name, value in expected.items():
-        assert number(found[name]) == pytest.approx(value, abs=6e-8), name
-    assert found["kappa"]["se"] == pytest.approx(0.0105354058, abs=1e-10)
-    assert ends(found["accuracy"]) == pytest.approx((0.7760059, 0.7934665), abs=6e-8)
-    there = found["ppv_at:prevalence=0.555"]
-    assert ends(there) == pytest.approx((0.8156427, 0.8340011), abs=6e-8)
+        assert value_of(rows[name]["value"]) == pytest.approx(value, abs=6e-8), name
+    assert rows["kappa"]["se"] == pytest.approx(0.0105354058, abs=1e-10)
+    accuracy, ppv = (
+        limits_of(rows[name]["value"]) for name in ("accuracy", "ppv_at:prevalence=0.555")
+    )
+    assert accuracy == pytest.approx((0.7760059, 0.7934665), abs=6e-8)
+    assert ppv == pytest.approx((0.8156427, 0.8340011), abs=6e-8)
 
 
 def test_table_15_5() -> None:
@@ -80,13 +74,10 @@ def test_table_15_5() -> None:
         }
     )
     result = clfeval.report(frame, weight="n", classes=names, measure="ordinal")
-    found = {
-        row["measure"]: row["value"]
-        for row in result.tables["measures"]
-        if row["estimator"] == "multiclass"
-    }
+    rows = rows_by(result, "measures", "measure", estimator="multiclass")
     one_off, two_off, m = 2 + 7 + 2 + 2 + 3, 4 + 3, 118
-    assert found["balanced_accuracy"] == Estimate(None, reason="class_absent")  # nothing is X
+    # nothing is X
+    assert rows["balanced_accuracy"]["value"] == Estimate(None, reason="class_absent")
     for name, value in {
         "accuracy": 0.8050847,
         "kappa": 0.7220971,
@@ -98,8 +89,7 @@ def test_table_15_5() -> None:
         "ordinal_mse": (one_off + 4 * two_off) / m,  # .3728814
         "ordinal_rmse": math.sqrt((one_off + 4 * two_off) / m),
     }.items():
-        one: Any = found[name]
-        assert one.value == pytest.approx(value, abs=6e-8), name
+        assert value_of(rows[name]["value"]) == pytest.approx(value, abs=6e-8), name
 
 
 # dcurves 1.1.7 on its table df_binary: 750 people, 105 with cancer; how many of each have a
@@ -128,22 +118,19 @@ def test_net_benefits_that_dcurves_prints() -> None:
         }
     )
     result = clfeval.report(frame, weight="n", measure=[f"net_benefit@t:t={t}" for t in AT])
-    found = [
-        number(row)
-        for row in result.tables["measures"]
-        if str(row["measure"]).startswith("net_benefit@t")
+    benefits = [
+        value_of(row["value"])
+        for measure, row in rows_by(result, "measures", "measure").items()
+        if measure.startswith("net_benefit@t")
     ]
-    assert found == pytest.approx(PRINTED, abs=6e-8)
-    everyone = {row["threshold"]: row["treat_all"] for row in result.tables["decision"]}
-    assert [everyone[t] for t in AT] == pytest.approx(ALL, abs=6e-8)
-    (history,) = (
-        row
-        for row in clfeval.report(
-            cells(24, 91, 81, 554).with_columns(m=pl.col("m") * 1.0),
-            weight="n",
-            kind="score",
-            measure="net_benefit@t:t=.1",
-        ).tables["measures"]
-        if row["measure"] == "net_benefit@t:t=0.1"
+    assert benefits == pytest.approx(PRINTED, abs=6e-8)
+    curve = rows_by(result, "decision", "threshold")
+    assert [curve[t]["treat_all"] for t in AT] == pytest.approx(ALL, abs=6e-8)
+    history = clfeval.report(
+        rows_of_cells(24, 91, 81, 554).with_columns(m=pl.col("m") * 1.0),
+        weight="n",
+        kind="score",
+        measure="net_benefit@t:t=.1",
     )
-    assert number(history) == pytest.approx(0.0185185, abs=6e-8)
+    row = row_of(history, "measures", measure="net_benefit@t:t=0.1")
+    assert value_of(row["value"]) == pytest.approx(0.0185185, abs=6e-8)

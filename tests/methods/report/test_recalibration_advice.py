@@ -9,6 +9,7 @@ import pytest
 
 import clfeval
 from tests.methods.recalibrate.test_cross_fitting import random_table
+from tests.results import answers_of
 
 DIGITS = "fixtures/digits/calibration_scores.csv"
 CANCER = "fixtures/breast-cancer/scores.csv"
@@ -21,7 +22,7 @@ SAID = {  # table, model, words of the advice
 
 def advice(result: Any) -> list[str]:
     """Return the sentences of advice."""
-    return [sentence.text for sentence in result.answer if sentence.code == "recalibrate"]
+    return [answer.text for answer in answers_of(result, "recalibrate")]
 
 
 @pytest.mark.parametrize("case", SAID)
@@ -50,8 +51,8 @@ def test_there_is_no_advice_without_the_verdict(case: str) -> None:
 def test_hidden_counts_give_no_advice_and_counts_give_that_of_rows(folder: Path) -> None:
     table = random_table(1, 600, slope=0.3)
     for name, options in (("plain", {}), ("hidden", {"min_cell": 5})):
-        counted = clfeval.count(table.select("truth", "gbm"), positive="1", **options)
-        counted.save(f"{name}.counts.parquet")
+        counts = clfeval.count(table.select("truth", "gbm"), positive="1", **options)
+        counts.save(f"{name}.counts.parquet")
     rows = clfeval.report(table, positive="1", model="gbm")
     assert len(advice(rows)) == 1
     assert advice(clfeval.report("plain.counts.parquet")) == advice(rows)

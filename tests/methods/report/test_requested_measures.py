@@ -20,6 +20,7 @@ from clfeval.methods.measurement.requested_measures import (
 )
 from tests.process.program import clfeval as program
 from tests.process.program import piped
+from tests.results import row_of, value_of, warning_codes
 from tests.texts import check_text, problem_places
 
 SCORED = "truth,m\n1,.9\n1,.8\n1,.4\n0,.3\n0,.2\n0,.6\n1,.7\n0,.1\n"
@@ -149,9 +150,9 @@ def test_a_measure_asked_for_by_name_says_how_it_misleads_and_one_of_a_set_does_
     flat = " ".join((done.out + done.err).split())
     assert f"accuracy: {CATALOG['accuracy'].caveat}" in flat
     assert f"F1: {CATALOG['f1'].caveat}" in flat
-    assert [w.code for w in clfeval.report(FRAME, measure="all").warnings].count("caveat") == 0
-    found = clfeval.report(FRAME, measure=["hosmer_lemeshow", "acc"]).warnings
-    assert [w.code for w in found].count("caveat") == 2
+    assert "caveat" not in warning_codes(clfeval.report(FRAME, measure="all"))
+    result = clfeval.report(FRAME, measure=["hosmer_lemeshow", "acc"])
+    assert warning_codes(result).count("caveat") == 2
 
 
 def test_measures_in_the_order_of_classes_need_that_order() -> None:
@@ -190,10 +191,9 @@ def test_measures_in_the_order_of_classes_need_that_order() -> None:
 def test_net_benefit_at_a_named_risk_is_that_of_the_decision_curve() -> None:
     """At .1 all but the last row are treated: 4/8 - 4/8 / 9, for .1 is called positive too."""
     result = clfeval.report(FRAME, measure="net_benefit:t=0.1")
-    (row,) = (r for r in result.tables["measures"] if r["measure"] == "net_benefit@t:t=0.1")
-    (curve,) = (r for r in result.tables["decision"] if r["threshold"] == 0.1)
-    assert row["value"] == curve["net_benefit"]
-    assert row["value"].value == pytest.approx(4 / 8 - 4 / 8 / 9)  # type: ignore[union-attr]
+    row = row_of(result, "measures", measure="net_benefit@t:t=0.1")
+    assert row["value"] == row_of(result, "decision", threshold=0.1)["net_benefit"]
+    assert value_of(row["value"]) == pytest.approx(4 / 8 - 4 / 8 / 9)
 
 
 def test_the_area_under_risk_and_coverage_row_by_row() -> None:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.document.cells import as_estimate
+from tests.results import answers_of, rows_by, rows_of, value_of, warning_codes, warning_messages
 
 
 def stages() -> pl.DataFrame:
@@ -22,19 +22,21 @@ MACRO_PRECISION = "macro precision of a model is the mean over the classes that 
 
 def test_a_class_that_one_model_never_predicts_is_a_note_with_its_rows() -> None:
     result = clfeval.report(stages(), truth="stage")
-    notes = [note.message for note in result.warnings if note.code == "never-predicted"]
-    assert notes == ["dead never predicts severe (28 rows)", MACRO_PRECISION]
+    assert warning_messages(result, "never-predicted") == [
+        "dead never predicts severe (28 rows)",
+        MACRO_PRECISION,
+    ]
 
 
 def test_the_lowest_recall_is_a_column_with_its_class() -> None:
     result = clfeval.report(stages(), truth="stage")
-    found = {
-        row["model"]: (as_estimate(row["lowest_recall"]).value, row["lowest_recall_class"])
-        for row in result.tables["models"]
+    lowest = {
+        model: (value_of(row["lowest_recall"]), row["lowest_recall_class"])
+        for model, row in rows_by(result, "models", "model").items()
     }
-    assert found["dead"] == (0.0, "severe")
+    assert lowest["dead"] == (0.0, "severe")
     # of 60 cases without disease 50 are recognised, of 40 mild ones 35, of 28 severe ones all
-    assert found["good"] == (pytest.approx(50 / 60), "none")
+    assert lowest["good"] == (pytest.approx(50 / 60), "none")
     assert "lowest" in str(result)
 
 
@@ -42,10 +44,10 @@ def test_a_model_that_competes_has_it_in_the_answer_and_not_in_a_note() -> None:
     """`m` separates the classes as `k` does, but none of its scores reaches 0.5."""
     scores = pl.DataFrame({"y": [0, 1] * 20, "m": [0.2, 0.4] * 20, "k": [0.2, 0.6] * 20})
     result = clfeval.report(scores, truth="y")
-    (dead,) = [answer for answer in result.answer if answer.code == "never-predicted"]
+    (dead,) = answers_of(result, "never-predicted")
     assert dead.models == ("m",)
     assert dead.text == "At threshold 0.5, m never predicts class 1 (0 of 20 rows)."
-    assert "never-predicted" not in [note.code for note in result.warnings]
+    assert "never-predicted" not in warning_codes(result)
 
 
 def test_a_tied_model_of_several_classes_has_it_in_the_answer() -> None:
@@ -55,13 +57,15 @@ def test_a_tied_model_of_several_classes_has_it_in_the_answer() -> None:
     dead = ["none"] * 60 + ["mild"] * 52
     table = pl.DataFrame({"stage": truth, "good": good, "dead": dead})
     result = clfeval.report(table, truth="stage", classes=["none", "mild", "severe"])
-    assert "dead" in [row["model"] for row in result.tables["best"] if row["tied"]]
-    texts = [answer.text for answer in result.answer if answer.code == "never-predicted"]
+    assert "dead" in [row["model"] for row in rows_of(result, "best", tied=True)]
+    texts = [answer.text for answer in answers_of(result, "never-predicted")]
     assert texts == ["dead never predicts severe (0 of 12 rows)."]
 
 
 def test_models_without_the_same_classes_share_a_note() -> None:
     table = stages().with_columns(pl.col("dead").alias("other"))
     result = clfeval.report(table, truth="stage")
-    notes = [note.message for note in result.warnings if note.code == "never-predicted"]
-    assert notes == ["dead and other never predict severe (28 rows)", MACRO_PRECISION]
+    assert warning_messages(result, "never-predicted") == [
+        "dead and other never predict severe (28 rows)",
+        MACRO_PRECISION,
+    ]

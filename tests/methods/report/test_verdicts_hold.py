@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document.cells import Estimate
+from tests.results import answers_of, estimate_of, rows_of
+from tests.samples import logistic
 from tests.thoroughness import examples
 
 LEVEL = 0.9
@@ -21,7 +22,7 @@ MARGINS = (*OF_SCORES, "mcc", "accuracy", "balanced_accuracy", "net_benefit")
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> tuple[pl.DataFrame, dict[str, Any]]:
+def similar_models_with_options(draw: st.DrawFn) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Draw models much alike or not, of few rows or many, of labels or scores, with ties."""
     rows, k = draw(st.sampled_from([150, 600, 40, 12, 4])), draw(st.integers(2, 4))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
@@ -32,7 +33,7 @@ def tables(draw: st.DrawFn) -> tuple[pl.DataFrame, dict[str, Any]]:
     for i in range(k):
         own = alike * luck + (1 - alike) * rng.normal(size=rows)
         z = truth * draw(st.sampled_from([0.0, 1.0, 3.0])) + own
-        p = np.round(1 / (1 + np.exp(-z)), digits)
+        p = logistic(z, digits)
         columns[f"m{i}"] = (p >= 0.5) * 1 if labels else p
     reference = draw(st.sampled_from(["m0", "best", "all-pairs"]))
     most = draw(st.sampled_from([0.05, 0.1, 0.2, 0.5, None]))
@@ -57,7 +58,7 @@ def tables(draw: st.DrawFn) -> tuple[pl.DataFrame, dict[str, Any]]:
 
 
 @examples(80)
-@given(case=tables())
+@given(case=similar_models_with_options())
 def test_no_verdict_is_stronger_than_its_interval(
     case: tuple[pl.DataFrame, dict[str, Any]],
 ) -> None:
@@ -66,7 +67,9 @@ def test_no_verdict_is_stronger_than_its_interval(
     margins = options["margin"] or {}
     for row in result.tables.get("comparisons", ()):
         turn = -1 if row["measure"] in LESS_IS_BETTER else 1
-        own, together = (ends(row[name], turn) for name in ("difference", "difference_adjusted"))
+        own, together = (
+            turned_limits(row[name], turn) for name in ("difference", "difference_adjusted")
+        )
         most, p, found = margins.get(row["measure"]), row["p_adjusted"], row["verdict"]
         if own is None or together is None:
             assert found == "undecided"
@@ -87,18 +90,18 @@ def test_no_verdict_is_stronger_than_its_interval(
     ties_agree(result, options["reference"])
 
 
-def ends(value: object, turn: int) -> tuple[float, float] | None:
-    """Return an interval, turned for more to be better."""
-    assert isinstance(value, Estimate)
-    if value.low is None or value.high is None:
+def turned_limits(cell: object, turn: int) -> tuple[float, float] | None:
+    """Return the limits of an estimate if it has any, turned for more to be better."""
+    estimate = estimate_of(cell)
+    if estimate.low is None or estimate.high is None:
         return None
-    low, high = sorted((turn * value.low, turn * value.high))
+    low, high = sorted((turn * estimate.low, turn * estimate.high))
     return low, high
 
 
 def ties_agree(result: Result, reference: str) -> None:
     """With every pair compared, a model is tied unless its pair with the best is significant."""
-    best = next((one for one in result.answer if one.code == "best"), None)
+    best = next(iter(answers_of(result, "best")), None)
     if reference == "m0" or best is None:
         return
     rows = [row for row in result.tables.get("comparisons", ()) if row["measure"] == best.measure]
@@ -113,15 +116,12 @@ def ties_agree(result: Result, reference: str) -> None:
 
 def claims_no_more(result: Result, reference: str) -> None:
     """Hold the sentences about models compared against the verdicts of the table."""
-    for one in result.answer:
-        if one.code != "compared":
-            continue
-        rows = [row for row in result.tables["comparisons"] if row["measure"] == one.measure]
+    for answer in answers_of(result, "compared"):
+        rows = rows_of(result, "comparisons", measure=answer.measure)
         if len(rows) > 1 and reference == "all-pairs":
-            assert one.value == sum(row["verdict"] in ("better", "worse") for row in rows)
+            assert answer.value == sum(row["verdict"] in ("better", "worse") for row in rows)
         elif len(rows) == 1:
-            difference = rows[0]["difference"]
-            assert isinstance(difference, Estimate)
-            assert (one.models, one.value) == ((rows[0]["model"],), difference.value)
+            difference = estimate_of(rows[0]["difference"]).value
+            assert (answer.models, answer.value) == ((rows[0]["model"],), difference)
         else:
-            assert {*one.models} == {row["model"] for row in rows if row["verdict"] == "better"}
+            assert {*answer.models} == {row["model"] for row in rows if row["verdict"] == "better"}

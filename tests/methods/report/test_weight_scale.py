@@ -13,6 +13,7 @@ import pytest
 
 import clfeval
 from clfeval.document.cells import Estimate
+from tests.results import four_cells, row_of, rows_by, value_of
 from tests.thoroughness import thinned
 
 ROWS = 60
@@ -37,7 +38,7 @@ TWO = (
 MANY = ("all", "ece", "mce", "ece_debiased", "top_k_accuracy:k=2", "aurc", "selective_accuracy")
 
 
-def table(seed: int, classes: int) -> pl.DataFrame:
+def weighted_models(seed: int, classes: int) -> pl.DataFrame:
     """Draw rows of two models, of so many classes, whose weights differ fourteen times."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, classes, ROWS)
@@ -54,7 +55,7 @@ def table(seed: int, classes: int) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def asked(frame: pl.DataFrame, **options: Any) -> clfeval.Result:
+def weighted_report(frame: pl.DataFrame, **options: Any) -> clfeval.Result:
     of_two = {"positive": "k1", "measure": TWO} if "a" in frame.columns else {"measure": MANY}
     return clfeval.report(frame, truth="y", weight="w", by="site", **of_two, **options)
 
@@ -83,8 +84,10 @@ def test_no_scale_of_sampling_weights_changes_anything(classes: int, factor: flo
         "resamples": 200,
     }
     options |= {"best_threshold": ["j", "sens>=.9"], "prevalence": [0.1]} if classes == 2 else {}
-    frame = table(1, classes)
-    one, other = (asked(frame.with_columns(w=pl.col("w") * by), **options) for by in (1.0, factor))
+    frame = weighted_models(1, classes)
+    one, other = (
+        weighted_report(frame.with_columns(w=pl.col("w") * by), **options) for by in (1.0, factor)
+    )
     assert one.tables.keys() == other.tables.keys()
     assert [answer.text for answer in one.answer] == [answer.text for answer in other.answer]
     for name, rows in one.tables.items():
@@ -98,8 +101,8 @@ def test_no_scale_of_sampling_weights_changes_anything(classes: int, factor: flo
 @pytest.mark.parametrize("declared", [False, True])
 def test_counts_of_sampling_weights_add_up_to_the_rows(declared: bool) -> None:
     """The four cells of a model have the shares of the weights, of 60 rows in all."""
-    frame = table(3, 2).with_columns(w=pl.col("w") * 41.3)
-    result = asked(frame, interval="none", sampling_weights=declared)
+    frame = weighted_models(3, 2).with_columns(w=pl.col("w") * 41.3)
+    result = weighted_report(frame, interval="none", sampling_weights=declared)
     weights = frame["w"].to_numpy()
     positive = frame["y"].to_numpy() == "k1"
     says = frame["a"].to_numpy() >= 0.5
@@ -107,8 +110,8 @@ def test_counts_of_sampling_weights_add_up_to_the_rows(declared: bool) -> None:
         ROWS * weights[cell].sum() / weights.sum()
         for cell in (positive & says, ~positive & says, positive & ~says, ~positive & ~says)
     ]
-    (row,) = (row for row in result.tables["models"] if (row["model"], row["slice"]) == ("a", None))
-    assert [row[cell] for cell in ("tp", "fp", "fn", "tn")] == pytest.approx(expected)
+    row = row_of(result, "models", model="a", slice=None)
+    assert four_cells(row) == pytest.approx(expected)
     assert result.summary["rows"] == pytest.approx(ROWS)
     for command in (clfeval.mars, clfeval.phidelta, clfeval.tune_jpt):
         other = command(
@@ -124,9 +127,9 @@ def test_counts_of_sampling_weights_add_up_to_the_rows(declared: bool) -> None:
 
 
 def test_the_prevalence_of_weighted_rows_is_a_share_of_weights() -> None:
-    frame = table(3, 2)
+    frame = weighted_models(3, 2)
     share = frame.filter(pl.col("y") == "k1")["w"].sum() / frame["w"].sum()
-    result = asked(frame, prevalence=[0.1])
+    result = weighted_report(frame, prevalence=[0.1])
     (named,) = {
         answer.text.partition("of these rows (")[2].partition(")")[0]
         for answer in result.answer
@@ -136,7 +139,7 @@ def test_the_prevalence_of_weighted_rows_is_a_share_of_weights() -> None:
 
 
 def test_copies_are_added_up() -> None:
-    frame = table(4, 2).with_columns(w=pl.Series(np.arange(ROWS) % 3 + 1))
+    frame = weighted_models(4, 2).with_columns(w=pl.Series(np.arange(ROWS) % 3 + 1))
     result = clfeval.report(frame, truth="y", positive="k1", weight="w:counts", interval="none")
     assert result.summary["rows"] == 20 * (1 + 2 + 3)
 
@@ -145,9 +148,11 @@ def test_copies_are_added_up() -> None:
 @pytest.mark.parametrize("sampling", [False, True])
 def test_weights_all_alike_are_rows_to_every_ratio(classes: int, sampling: bool) -> None:
     """Undeclared, a weight of .5 is half a row to what counts rows; declared, only ratios count."""
-    frame = table(2, classes)
+    frame = weighted_models(2, classes)
     rows, halves = (
-        asked(frame.with_columns(w=pl.lit(weight)), interval="none", sampling_weights=declared)
+        weighted_report(
+            frame.with_columns(w=pl.lit(weight)), interval="none", sampling_weights=declared
+        )
         for weight, declared in ((1.0, False), (0.5, sampling))
     )
     half = {"spiegelhalter_z": sqrt(0.5), "hosmer_lemeshow": 0.5}
@@ -180,7 +185,7 @@ def test_statistics_that_count_rows_take_the_weights_themselves() -> None:
     )
     for declared in (False, True):
         mean = sum(w for *_, w in exact) / len(rows) if declared else 1
-        found = clfeval.report(
+        result = clfeval.report(
             frame,
             truth="y",
             weight="w",
@@ -188,7 +193,8 @@ def test_statistics_that_count_rows_take_the_weights_themselves() -> None:
             measure=measures,
             interval="none",
         )
-        value = {str(row["measure"]): row["value"].value for row in found.tables["measures"]}  # type: ignore[union-attr]
+        by_measure = rows_by(result, "measures", "measure")
+        value = {name: value_of(by_measure[name]["value"]) for name in measures}
         parts = [(y, p, w / mean) for y, p, w in exact]
         top = sum(w * (y - p) * (1 - 2 * p) for y, p, w in parts)
         spread = sum(w * (1 - 2 * p) ** 2 * p * (1 - p) for _, p, w in parts)

@@ -16,34 +16,44 @@ from clfeval.inference.distributions import critical_value, student_quantile
 from clfeval.inference.proportions import clopper_pearson
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from tests.methods.fractions import drawn, frame_of
+from tests.methods.fractions import frame_of, random_weighed_rows
+from tests.results import (
+    estimate_of,
+    limits_of,
+    row_of,
+    rows_by,
+    value_and_limits,
+    value_of,
+    warning_messages,
+)
+from tests.samples import informed_scores, logistic
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import full, thinned
 
 ROWS = 250
 
 
-def table(rows: int = ROWS, seed: int = 3) -> pl.DataFrame:
+def weighted_models(rows: int = ROWS, seed: int = 3) -> pl.DataFrame:
     """Draw rows of two models whose weights differ, by score, by as much as ten times."""
     rng = np.random.default_rng(seed)
     truth = rng.random(rows) < 0.4
     z = rng.normal(size=(2, rows)) + 1.3 * truth
-    one, other = np.round(1 / (1 + np.exp(0.9 - z)), 3)
+    one, other = logistic(z - 0.9, 3)
     weights = np.exp(0.5 * rng.normal(size=rows) - 0.4 * z[0])
     return pl.DataFrame(
         {"who": np.arange(rows), "y": truth * 1, "w": weights, "a": one, "b": other}
     )
 
 
-def asked(frame: pl.DataFrame, **options: Any) -> Result:
+def weighted_report(frame: pl.DataFrame, **options: Any) -> Result:
     options = {"weight": "w", "ignore": () if "cluster" in options else ("who",)} | options
     return clfeval.report(frame, truth="y", **options)
 
 
-def metrics(result: Result, model: str = "a") -> dict[str, tuple[Estimate, float]]:
+def estimates(result: Result, model: str = "a") -> dict[str, tuple[Estimate, float]]:
     """Return the estimate and the standard error of every measure of a model."""
-    rows = [row for row in result.tables["measures"] if row["model"] == model]
-    return {str(row["measure"]): (row["value"], row["se"]) for row in rows}  # type: ignore[misc]
+    rows = rows_by(result, "measures", "measure", model=model)
+    return {name: (estimate_of(row["value"]), row["se"]) for name, row in rows.items()}
 
 
 @pytest.mark.parametrize("command", ["report", "mars", "phidelta", "tune_jpt"])
@@ -53,7 +63,7 @@ def test_whole_weights_that_are_said_to_be_sampling_weights(
 ) -> None:
     """2, 5 and 10 have the limits of 1, 2.5 and 5, and no more rows than there are."""
     rng = np.random.default_rng(2)
-    frame = table().with_columns(w=rng.choice([2, 5, 10], ROWS), who=np.arange(ROWS) // 3)
+    frame = weighted_models().with_columns(w=rng.choice([2, 5, 10], ROWS), who=np.arange(ROWS) // 3)
     options = {"truth": "y", "weight": "w", "positive": "1", "threshold": 0.5}
     options |= {"cluster": cluster} if cluster else {"ignore": "who"}
     of = getattr(clfeval, command)
@@ -64,22 +74,18 @@ def test_whole_weights_that_are_said_to_be_sampling_weights(
     for one, other in zip(said.tables[name], halves.tables[name], strict=True):
         for key, value in one.items():
             if isinstance(value, Estimate):
-                assert ends(value) == pytest.approx(ends(other[key]), rel=1e-9), key
+                expected = value_and_limits(other[key])
+                assert value_and_limits(value) == pytest.approx(expected, rel=1e-9), key
     assert said.tables[name] != rows.tables[name]
     with pytest.raises(clfeval.UsageError, match="weight"):
         of(frame.drop("w"), sampling_weights=True, **{**options, "weight": None})
 
 
-def ends(value: Any) -> tuple[float | None, ...]:
-    assert isinstance(value, Estimate)
-    return value.value, value.low, value.high
-
-
 def test_standard_errors_row_by_row() -> None:
     """V = g / (g-1) sum w² f² / (sum w)², of the AUC class by class, with loops over rows."""
-    frame = table(80)
+    frame = weighted_models(80)
     y, w, p = (frame[name].to_numpy() for name in ("y", "w", "a"))
-    found = metrics(asked(frame))
+    found = estimates(weighted_report(frame))
 
     def kish(weights: Any) -> float:
         return float(weights.sum() ** 2 / (weights**2).sum())
@@ -113,9 +119,9 @@ def test_standard_errors_follow_each_weight() -> None:
 
     Not far from the jackknife, (n-1)/n sum (m_-i - mean)², which leaves each row out.
     """
-    frame = table().sort("a")
+    frame = weighted_models().sort("a")
     y, w, p = (frame[name].to_numpy() for name in ("y", "w", "a"))
-    found, said, step = metrics(asked(frame)), p >= 0.5, 1e-4
+    found, said, step = estimates(weighted_report(frame)), p >= 0.5, 1e-4
     g = w.sum() ** 2 / (w**2).sum()
 
     def measures(name: str, change: float) -> Any:
@@ -139,12 +145,12 @@ def test_standard_errors_follow_each_weight() -> None:
 
 def test_weights_that_are_alike_are_rows() -> None:
     """All of one half, or one quarter: as many rows, each of which might be a cluster."""
-    frame = table(60)
-    half, quarter = (asked(frame.with_columns(w=pl.lit(n))) for n in (0.5, 0.25))
-    alone = asked(frame.drop("w"), cluster="who", weight=None)
+    frame = weighted_models(60)
+    half, quarter = (weighted_report(frame.with_columns(w=pl.lit(n))) for n in (0.5, 0.25))
+    alone = weighted_report(frame.drop("w"), cluster="who", weight=None)
     assert half.summary["effective_rows"] == quarter.summary["effective_rows"] == 60
     for model in ("a", "b"):
-        ours, same, theirs = (metrics(one, model) for one in (half, quarter, alone))
+        ours, same, theirs = (estimates(one, model) for one in (half, quarter, alone))
         for name, (value, error) in ours.items():
             assert (value.low, value.high) == pytest.approx((same[name][0].low, same[name][0].high))
             assert (value.value, error) == pytest.approx(
@@ -156,38 +162,40 @@ def test_weights_that_are_alike_are_rows() -> None:
 
 
 def test_what_the_page_says() -> None:
-    frame = table(45)
-    result = asked(frame)
+    frame = weighted_models(45)
+    result = weighted_report(frame)
     effective = frame["w"].sum() ** 2 / (frame["w"] ** 2).sum()
     (line,) = [
         line for line in str(result).splitlines() if {round(effective), 45} <= {*numbers_in(line)}
     ]
     y, w = frame["y"].to_numpy(), frame["w"].to_numpy()
     size = w[y == 1].sum() ** 2 / (w[y == 1] ** 2).sum()
-    notes = [one.message for one in result.warnings if one.code == "small-class"]
+    notes = warning_messages(result, "small-class")
     assert [round(size) in numbers_in(one) for one in notes] == [True, False]
     check_text([line, *notes, *result.parameters["interval_methods"]])
-    assert not asked(frame, interval="none").parameters.get("interval_methods")
+    assert not weighted_report(frame, interval="none").parameters.get("interval_methods")
 
 
 def test_neither_order_nor_scale_of_weights_changes_limits() -> None:
-    frame = table(150)
-    first, again = asked(frame), asked(frame.sample(fraction=1, shuffle=True, seed=1))
+    frame = weighted_models(150)
+    first = weighted_report(frame)
+    again = weighted_report(frame.sample(fraction=1, shuffle=True, seed=1))
     assert [first.tables[name] == again.tables[name] for name in first.tables] == [True] * len(
         first.tables
     )
     assert re.findall("stats:[^|]*", first.signature) == re.findall("stats:[^|]*", again.signature)
-    larger = metrics(asked(frame.with_columns(pl.col("w") * 1000)))
-    for name, (value, error) in metrics(first).items():
+    larger = estimates(weighted_report(frame.with_columns(pl.col("w") * 1000)))
+    for name, (value, error) in estimates(first).items():
         mine = (value.low, value.high, error)
         assert mine == pytest.approx((larger[name][0].low, larger[name][0].high, larger[name][1]))
 
 
 def test_no_scale_of_weights_changes_what_clusters_tell() -> None:
     """Of weights / 700 a class weighs less than one row: its clusters are as many as before."""
-    frame = table(150).with_columns(site=pl.col("who") // 3)
+    frame = weighted_models(150).with_columns(site=pl.col("who") // 3)
     results = [
-        asked(frame.with_columns(pl.col("w") / by), cluster="site", ignore="who") for by in (1, 700)
+        weighted_report(frame.with_columns(pl.col("w") / by), cluster="site", ignore="who")
+        for by in (1, 700)
     ]
     told, small = (
         [row["tied"] for row in one.tables["models"]] + [len(one.answer), *one.warnings]
@@ -204,18 +212,15 @@ def test_three_classes_without_an_error_have_limits_however_rows_are_drawn() -> 
     low, _ = clopper_pearson(60.0, 60.0, level=0.95)
     for options in ({"weight": "w", "ignore": "who"}, {"cluster": "who", "ignore": "w"}):
         result = clfeval.report(frame, truth="y", **options)
-        found = {
-            row["measure"]: row["value"]
-            for row in result.tables["measures"]
-            if row["estimator"] == "multiclass"
-        }
-        assert found["accuracy"].low == pytest.approx(float(low), rel=1e-9)  # type: ignore[union-attr]
+        rows = rows_by(result, "measures", "measure", estimator="multiclass")
+        assert estimate_of(rows["accuracy"]["value"]).low == pytest.approx(float(low), rel=1e-9)
         for name in ("mcc", "kappa", "balanced_accuracy"):
-            assert 0.5 < found[name].low < found[name].value == 1  # type: ignore[union-attr, operator]
+            lower, _ = limits_of(rows[name]["value"])
+            assert 0.5 < lower < value_of(rows[name]["value"]) == 1
 
 
 def test_the_answer_of_mars_has_weights_and_not_their_units() -> None:
-    frame = table(60).with_columns(w=pl.lit(0.125), b=pl.col("a"))
+    frame = weighted_models(60).with_columns(w=pl.lit(0.125), b=pl.col("a"))
     result = clfeval.mars(frame, truth="y", weight="w", ignore="who")
     row = result.tables["models"][1]
     assert any(row["tp"] in numbers_in(one.text) for one in result.answer)
@@ -229,7 +234,7 @@ def test_rows_that_are_missing_may_be_heavy() -> None:
     frame = pl.DataFrame(
         {"y": [1] * 30 + [0] * 50, "w": [1.0] * 30 + [4.5] * 50, "a": [1] * 20 + [0] * 60}
     )
-    rows = [metrics(asked(frame, ignore=()))["precision"][0]]
+    rows = [estimates(weighted_report(frame, ignore=()))["precision"][0]]
     rows.append(clfeval.mars(frame, truth="y", weight="w").tables["models"][0]["precision"])  # type: ignore[arg-type]
     t = student_quantile(19, level=0.95) / critical_value(0.95)
     low, _ = clopper_pearson(20 / 4.5 / t**2, 20 / 4.5 / t**2, level=0.95)
@@ -243,7 +248,7 @@ def test_rows_that_are_missing_may_be_heavy() -> None:
 )
 def test_limits_enclose_values_in_any_table(by: dict[str, str]) -> None:
     for seed in range(40 if full() else 1):
-        rows = drawn(seed)
+        rows = random_weighed_rows(seed)
         frame = frame_of(rows, votes=False).with_columns(site=pl.Series([one.site for one in rows]))
         options = {**by, "weight": "w", "threshold": 0.5} | ({} if by else {"ignore": "site"})
         results = [
@@ -302,11 +307,11 @@ def test_one_row_with_all_the_weight_leaves_limits_unknown(heavy: float, seed: i
             "who": np.arange(rows),
             "y": y,
             "w": [heavy, *[1.25] * (rows - 1)],
-            "a": np.round(0.5 * y + 0.5 * rng.random(rows), 3),
-            "b": np.round(0.4 * y + 0.6 * rng.random(rows), 3),
+            "a": informed_scores(rng, y, 0.5, 3),
+            "b": informed_scores(rng, y, 0.4, 3),
         }
     )
-    result = asked(frame, reference="a", measure="average_precision")
+    result = weighted_report(frame, reference="a", measure="average_precision")
     for row in result.tables["comparisons"]:
         ranges = 2 if row["measure"] == "mcc" else 1
         for one in (row["difference"], row["difference_adjusted"]):
@@ -314,7 +319,8 @@ def test_one_row_with_all_the_weight_leaves_limits_unknown(heavy: float, seed: i
             assert one.low is None or -ranges <= one.low <= (one.high or 0) <= ranges, row
         assert row["detectable"] is None or float(str(row["detectable"])) < ranges, row
     for metric in result.tables["measures"]:
-        assert all(abs(end) < 1e6 for end in ends(metric["value"])[1:] if end is not None), metric
+        limits = value_and_limits(metric["value"])[1:]
+        assert all(abs(limit) < 1e6 for limit in limits if limit is not None), metric
     if heavy > 1e3:
         assert result.answer[0].code == "compared"
         assert result.tables["comparisons"][0]["verdict"] == "undecided"
@@ -351,13 +357,9 @@ def test_no_error_seen_counts_rows_of_the_largest_weight(model: str) -> None:
     result = clfeval.report(frame, truth="y", weight="w", by="part", sampling_weights=True)
     for label, rows in ((None, frame), ("part=x", frame.filter(pl.col("part") == "x"))):
         negatives = rows.filter(pl.col("y") == 0)["w"].to_numpy()
-        (found,) = (
-            row["value"]
-            for row in result.tables["measures"]
-            if row["measure"] == "specificity" and row["slice"] == label
-        )
+        row = row_of(result, "measures", measure="specificity", slice=label)
         expected = limit_of_no_error(negatives, float(rows["w"].max()))  # type: ignore[arg-type]
-        assert found == Estimate(1.0, pytest.approx(expected, rel=1e-6), 1.0)
+        assert row["value"] == Estimate(1.0, pytest.approx(expected, rel=1e-6), 1.0)
 
 
 def test_predictive_values_count_rows_of_the_largest_weight() -> None:
@@ -365,7 +367,9 @@ def test_predictive_values_count_rows_of_the_largest_weight() -> None:
     frame = light_errors()
     heavier = frame.with_columns(w=pl.when(pl.col("y") == 1).then(30.0).otherwise(pl.col("w")))
     lower = [
-        metrics(asked(one, ignore=("part",), measure=["precision_u"]))["precision_u"][0].low
+        estimates(weighted_report(one, ignore=("part",), measure=["precision_u"]))["precision_u"][
+            0
+        ].low
         for one in (frame, heavier)
     ]
     assert lower[0] is not None

@@ -28,7 +28,9 @@ def ratio(part: float, whole: float) -> float:
     return math.inf if part else math.nan
 
 
-def measured(name: str, tp: int, fp: int, p: int, n: int, odds: float, beta: float = 1) -> float:
+def measure_value(
+    name: str, tp: int, fp: int, p: int, n: int, odds: float, beta: float = 1
+) -> float:
     """Return a measure of tp of p positives and fp of n negatives at `odds` : 1."""
     tn, fn = n - fp, p - tp
     # weights of one positive and of one negative, which together make the odds
@@ -97,7 +99,7 @@ def best_point(
     """
     _, p, n = points[-1]
     sign = -1 if name in MINIMISED else 1
-    values = [measured(name, tp, fp, p, n, odds, beta) for _, tp, fp in points]
+    values = [measure_value(name, tp, fp, p, n, odds, beta) for _, tp, fp in points]
     known = [sign * value for value in values if not math.isnan(value)]
     if not known:
         return math.nan, None

@@ -25,7 +25,8 @@ class Two:
         (e, f, g, h), (i, j, k, m) = self.positives, self.negatives
         return {"a": (e + f, i + j, g + h, k + m), "b": (e + g, i + k, f + h, j + m)}
 
-    def frame(self) -> pl.DataFrame:
+    def weighted_rows(self) -> pl.DataFrame:
+        """Return the predictions of a and b with how many rows have them."""
         rows = [
             (truth, a, b, n)
             for truth, table in ((1, self.positives), (0, self.negatives))
@@ -57,15 +58,16 @@ def difference(
     squares of what rows add beyond the mean of their class, and of what one more of each class
     would add. Rows of their own add for one model only.
     """
-    value, squares, more, total = 0.0, 0.0, 0.0, sum(two.positives) + sum(two.negatives)
+    value, squares, half_rows = 0.0, 0.0, 0.0
+    total = sum(two.positives) + sum(two.negatives)
     for weight, sign, table in ((r / (1 + r), 1, two.positives), (1 / (1 + r), -1, two.negatives)):
         n = sum(table)
         a, b = (np.repeat(x, table) for x in ([1, 1, 0, 0], [1, 0, 1, 0]))
         value += sign * weight * float((a - b).mean())
         each = [a - b] if paired else [a, b]
         squares += sum(float(((x - x.mean()) ** 2).sum()) for x in each) * (weight / n) ** 2
-        more += (weight / (n + 1) * (total + 2) / total) ** 2
-    s = math.sqrt((squares + more) * total / (total - 1))
+        half_rows += (weight / (n + 1) * (total + 2) / total) ** 2
+    s = math.sqrt((squares + half_rows) * total / (total - 1))
     df = min(sum(two.positives), sum(two.negatives)) - 1
     reach = float(t.isf((1 - level) / 2, df)) * s
     return value, value - reach, value + reach

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Any
 
 import polars as pl
 
-from clfeval.api.result import Result
 from clfeval.document.cells import Estimate
+from tests.results import Line
 
-Line = dict[str, Any]  # a row of a result table
 Value = Fraction | Decimal | str  # a str is the reason why there is no finite number
 
 MEASURES = (
@@ -176,19 +174,6 @@ def ratio_of(odds: str) -> Fraction:
     """Read positives:negatives."""
     positives, negatives = odds.split(":")
     return Fraction(positives) / Fraction(negatives)
-
-
-def rows_of(result: Result, table: str = "models", **where: object) -> list[Line]:
-    """Return the rows of a table in which these columns have these values."""
-    rows = [dict(row) for row in result.tables[table]]
-    return [row for row in rows if all(row[key] == value for key, value in where.items())]
-
-
-def row_of(result: Result, table: str = "models", **where: object) -> Line:
-    """Return the one row in which these columns have these values."""
-    rows = rows_of(result, table, **where)
-    assert len(rows) == 1, f"{len(rows)} rows of {table} have {where}"
-    return rows[0]
 
 
 def counts_frame(tables: dict[str, Cells]) -> pl.DataFrame:

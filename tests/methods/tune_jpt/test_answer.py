@@ -13,6 +13,7 @@ import clfeval
 from clfeval.document import Answer
 from clfeval.document.cells import Cell, Estimate, Row
 from clfeval.methods.tune_jpt.answer import tune_answer
+from tests.results import answers_of, rows_of
 from tests.texts import check_text, numbers_in
 
 CCP, RF = (67, 5, 33, 95), (69, 15, 31, 85)
@@ -20,34 +21,33 @@ GOOD, BAD = (900, 100, 100, 900), (600, 400, 400, 600)  # TAR .9 and .6 at every
 FEW, FEWER, NEVER = (9, 1, 1, 9), (8, 2, 2, 8), (0, 0, 50, 50)
 WIDE, NARROW = {"sweep": "1:1000..1000:1"}, {"sweep": "1:10..10:1", "points": 3}
 EVEN = {"prevalence": 0.5}
-Said = dict[str, list[Answer]]
+Sentences = dict[str, list[Answer]]
 
 
-def said(counts: Any = None, table: Any = None, **options: Any) -> Said:
+def sentences(counts: Any = None, table: Any = None, **options: Any) -> Sentences:
     """Return the sentences by code; what every answer must keep to is checked."""
     options = {"sweep": None, **options}
     if counts is not None:
         options["counts"] = counts
     answer = clfeval.tune_jpt(table, **options).answer
     assert len(answer) <= 5
-    found: Said = {}
-    for one in answer:
-        assert one.text.endswith(".")
-        assert "None" not in one.text
-        assert "nan" not in one.text
-        found.setdefault(one.code, []).append(one)
-    return found
+    by_code: Sentences = {}
+    for sentence in answer:
+        assert sentence.text.endswith(".")
+        assert "None" not in sentence.text
+        assert "nan" not in sentence.text
+        by_code.setdefault(sentence.code, []).append(sentence)
+    return by_code
 
 
-def scored(positives: Sequence[float], negatives: Sequence[float], **more: Any) -> pl.DataFrame:
-    """Return 40 rows of each score."""
+def scores_40_times(
+    positives: Sequence[float], negatives: Sequence[float], **models: Sequence[float]
+) -> pl.DataFrame:
+    """Return 40 rows of each score of model a, and of further models."""
     truth = [1] * 40 * len(positives) + [0] * 40 * len(negatives)
-
-    def of(scores: Sequence[float]) -> list[float]:
-        return [score for score in scores for _ in range(40)]
-
-    columns = {"a": of([*positives, *negatives])}
-    return pl.DataFrame({"truth": truth, **columns, **{k: of(v) for k, v in more.items()}})
+    scores = {"a": [*positives, *negatives], **models}
+    columns = {name: [x for x in values for _ in range(40)] for name, values in scores.items()}
+    return pl.DataFrame({"truth": truth, **columns})
 
 
 # counts, options, the codes, and of some codes the models, the value and numbers of the text
@@ -207,38 +207,40 @@ CASES: dict[str, tuple[Any, dict[str, Any], list[str], Expected]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_answered_of_counts(name: str) -> None:
     counts, options, codes, expected = CASES[name]
-    found = said(counts, **options)
-    assert [*found] == codes
+    by_code = sentences(counts, **options)
+    assert [*by_code] == codes
     for code, (models, value, numbers) in expected.items():
-        one = found[code][0]
-        assert (one.models, one.value) == (models, value if value is None else pytest.approx(value))
-        assert {*numbers} <= {*numbers_in(one.text)}, one.text
+        answer = by_code[code][0]
+        assert answer.models == models
+        assert answer.value == (value if value is None else pytest.approx(value))
+        assert {*numbers} <= {*numbers_in(answer.text)}, answer.text
         if value is not None and options.get("interval") != "none":
-            assert one.low is not None
-            assert one.high is not None
-            assert one.low < value < one.high
-    check_text(one.text for each in found.values() for one in each)
+            assert answer.low is not None
+            assert answer.high is not None
+            assert answer.low < value < answer.high
+    check_text(answer.text for answers in by_code.values() for answer in answers)
 
 
 def test_a_lead_is_significant_at_some_ratios() -> None:
-    more = {"ccp": tuple(2 * n for n in CCP), "rf": tuple(2 * n for n in RF)}
-    result = clfeval.tune_jpt(counts=more, **WIDE)
-    swept = [row["winner"] for row in result.tables["winners"] if row["population"] == "sweep"]
-    (one,) = (one for one in result.answer if one.code == "lead-changes")
-    significant = sum(winner is not None for winner in swept)
-    assert 0 < significant < len(swept) == 31
-    assert {significant, 31} <= {*numbers_in(one.text)}
+    doubled = {"ccp": tuple(2 * n for n in CCP), "rf": tuple(2 * n for n in RF)}
+    result = clfeval.tune_jpt(counts=doubled, **WIDE)
+    winners = [row["winner"] for row in rows_of(result, "winners", population="sweep")]
+    (sentence,) = answers_of(result, "lead-changes")
+    significant = sum(winner is not None for winner in winners)
+    assert 0 < significant < len(winners) == 31
+    assert {significant, 31} <= {*numbers_in(sentence.text)}
 
 
 def test_ppv_is_undefined_without_positive_predictions() -> None:
-    found = said(
+    by_code = sentences(
         {"a": NEVER, "b": (0, 9, 50, 41)}, prevalence=0.1, measure=("tar", "ppv")
     )  # a is right in 9 of 10 rows
-    assert found["best-at"][0].models == found["at-prevalence"][0].models == ("a",)
-    assert found["at-prevalence"][0].value is None
-    (alone,) = said(NEVER, prevalence=0.1, measure="ppv")["at-prevalence"]
-    assert alone.value is None
-    check_text([found["at-prevalence"][0].text, alone.text])
+    ppv = by_code["at-prevalence"][0]
+    assert by_code["best-at"][0].models == ppv.models == ("a",)
+    assert ppv.value is None
+    (single,) = sentences(NEVER, prevalence=0.1, measure="ppv")["at-prevalence"]
+    assert single.value is None
+    check_text([ppv.text, single.text])
 
 
 @pytest.mark.parametrize("measure", [None, "cost:fp=1,fn=10"])
@@ -250,17 +252,19 @@ def test_the_best_usable_threshold_is_named_with_its_rule(
 
     Without costs the threshold is .5, as in a report, below which a score of .4 lies.
     """
-    found = said(table=scored([score], [0.1]), truth="truth", prevalence=0.5, measure=measure or ())
-    (one,) = found["at-prevalence"]
+    by_code = sentences(
+        table=scores_40_times([score], [0.1]), truth="truth", prevalence=0.5, measure=measure or ()
+    )
+    (ppv,) = by_code["at-prevalence"]
     if measure is None and score < 0.5:
-        assert (one.models, one.value) == (("a",), None)
+        assert (ppv.models, ppv.value) == (("a",), None)
         return
-    assert (one.models, one.value) == (("a",), 1)
-    assert {score if measure else 0.5, 500, 1000} <= {*numbers_in(one.text)}
+    assert (ppv.models, ppv.value) == (("a",), 1)
+    assert {score if measure else 0.5, 500, 1000} <= {*numbers_in(ppv.text)}
     # half the rows are hits and none is a false alarm: a net benefit of .5 - 0; treat-all has .5
     # less half of the exchange rate: .45 by costs of 1:10, else 0 at the threshold .5
-    assert one.text.endswith("the net benefit significantly exceeds treat-all and treat-none.")
-    check_text(one.text)
+    assert ppv.text.endswith("the net benefit significantly exceeds treat-all and treat-none.")
+    check_text(ppv.text)
 
 
 def test_where_positives_are_rare_costs_choose_another_threshold_than_that_in_force() -> None:
@@ -268,77 +272,81 @@ def test_where_positives_are_rare_costs_choose_another_threshold_than_that_in_fo
 
     J is .5 and .75. At 1 %, FP 1, FN 1: cost .01 x .5 and .99 x .25.
     """
-    table = scored([0.6, 0.6, 0.4, 0.4], [0.4, 0.1, 0.1, 0.1])
+    table = scores_40_times([0.6, 0.6, 0.4, 0.4], [0.4, 0.1, 0.1, 0.1])
     for cost, cut in (((), 0.5), ("cost:fp=1,fn=1", 0.6)):
-        found = said(table=table, truth="truth", prevalence=0.01, measure=cost)
-        place = found["at-prevalence"][0].text.partition(", ")[0]
+        by_code = sentences(table=table, truth="truth", prevalence=0.01, measure=cost)
+        place = by_code["at-prevalence"][0].text.partition(", ")[0]
         assert numbers_in(place)[-1] == cut
 
 
 def test_a_threshold_in_use_is_kept() -> None:
     """Of scores .4 and .1 none is above .5."""
-    found = said(table=scored([0.4], [0.1]), truth="truth", prevalence=0.5, threshold=0.5)
-    assert found["at-prevalence"][0].value is None
-    check_text(found["at-prevalence"][0].text)
+    by_code = sentences(
+        table=scores_40_times([0.4], [0.1]), truth="truth", prevalence=0.5, threshold=0.5
+    )
+    ppv = by_code["at-prevalence"][0]
+    assert ppv.value is None
+    check_text(ppv.text)
 
 
 def test_the_model_of_a_report_leads_at_the_threshold_in_force() -> None:
     """b has ROC AUC 1 and predicts no positives at .5; a .75, right in 3 of 4 of both classes."""
-    table = scored([0.9, 0.9, 0.9, 0.1], [0.1, 0.1, 0.1, 0.9], b=[0.4] * 4 + [0.3] * 4)
+    table = scores_40_times([0.9, 0.9, 0.9, 0.1], [0.1, 0.1, 0.1, 0.9], b=[0.4] * 4 + [0.3] * 4)
     options: dict[str, Any] = {"table": table, "truth": "truth", **EVEN, "interval": "none"}
-    (one,) = said(**options)["at-prevalence"]
-    assert (one.models, one.value) == (("b",), None)
-    (one,) = said(**options, threshold={"b": 0.4})["at-prevalence"]
-    assert (one.models, one.value) == (("b",), 1)
+    (ppv,) = sentences(**options)["at-prevalence"]
+    assert (ppv.models, ppv.value) == (("b",), None)
+    (ppv,) = sentences(**options, threshold={"b": 0.4})["at-prevalence"]
+    assert (ppv.models, ppv.value) == (("b",), 1)
 
 
 def test_labels_have_no_threshold() -> None:
     """a: PPV 1 / 1, NPV 2 / 3; b: PPV 2 / 3, NPV 1 / 1."""
     table = pl.DataFrame({"truth": [1, 1, 0, 0], "a": [1, 0, 0, 0], "b": [1, 1, 1, 0]})
-    (one,) = said(table=table, truth="truth", interval="none")["at-prevalence"]
-    assert (one.models, one.value) == (("a",), 1)
-    assert {0.5, 1, 0.667} <= {*numbers_in(one.text)}
+    (ppv,) = sentences(table=table, truth="truth", interval="none")["at-prevalence"]
+    assert (ppv.models, ppv.value) == (("a",), 1)
+    assert {0.5, 1, 0.667} <= {*numbers_in(ppv.text)}
 
 
 def test_without_a_sweep_or_with_one_model_no_change_is_looked_for() -> None:
-    assert not {"lead-changes", "leads-everywhere"} & {*said({"a": GOOD, "b": BAD})}
-    assert not {"lead-changes", "leads-everywhere"} & {*said(CCP, sweep="1:10..10:1")}
+    assert not {"lead-changes", "leads-everywhere"} & {*sentences({"a": GOOD, "b": BAD})}
+    assert not {"lead-changes", "leads-everywhere"} & {*sentences(CCP, sweep="1:10..10:1")}
 
 
 def test_every_target_has_its_best_model() -> None:
     """TAR at 1:3: of b (.8 + 3 x .95) / 4 = .9125, of a (.95 + 3 x .8) / 4; at 3:1 of a .9125."""
     pair = {"a": (19, 4, 1, 16), "b": (16, 1, 4, 19)}
-    found = said(pair, prevalence=("1:3", "3:1"))
-    first, second = found["best-at"]
+    by_code = sentences(pair, prevalence=("1:3", "3:1"))
+    first, second = by_code["best-at"]
     assert (first.models, first.value) == (("b",), pytest.approx(0.9125))
     assert (second.models, second.value) == (("a",), pytest.approx(0.9125))
     check_text([first.text, second.text])
     # PPV of b at 1:3: .8 / (.8 + 3 x .05)
-    (there,) = found["at-prevalence"]
-    assert (there.models, there.value) == (("b",), pytest.approx(0.8 / 0.95))
+    (ppv,) = by_code["at-prevalence"]
+    assert (ppv.models, ppv.value) == (("b",), pytest.approx(0.8 / 0.95))
 
 
 def test_every_target_where_a_constant_is_better_has_predictive_values() -> None:
     """PPV of ccp at 1:100 .67 / 5.67, at 100:1 67 / 67.05."""
-    found = said({"ccp": CCP, "rf": RF}, prevalence=("1:100", "100:1"))
-    values = [one.value for one in found["at-prevalence"]]
+    by_code = sentences({"ccp": CCP, "rf": RF}, prevalence=("1:100", "100:1"))
+    values = [ppv.value for ppv in by_code["at-prevalence"]]
     assert values == [pytest.approx(0.67 / 5.67), pytest.approx(67 / 67.05)]
-    assert len(found["constant-better"]) == 1
-    assert "constant-better" not in said({"ccp": CCP, "rf": RF}, prevalence="1:1")
+    assert len(by_code["constant-better"]) == 1
+    assert "constant-better" not in sentences({"ccp": CCP, "rf": RF}, prevalence="1:1")
 
 
 def test_many_targets_have_five_sentences() -> None:
-    found = said({"a": FEW, "b": FEWER}, prevalence=tuple(f"1:{n}" for n in range(2, 9)))
-    assert len(found["best-at"]) == 3
+    by_code = sentences({"a": FEW, "b": FEWER}, prevalence=tuple(f"1:{n}" for n in range(2, 9)))
+    assert len(by_code["best-at"]) == 3
 
 
 def test_weights_that_are_fractions_are_no_rows_to_test() -> None:
     table = pl.DataFrame(
         {"truth": [1, 1, 0, 0], "a": [1, 1, 0, 0], "b": [1, 0, 1, 0], "w": [0.5, 1.5, 1.0, 2.0]}
     )
-    found = said(table=table, truth="truth", weight="w", interval="none")
-    assert (found["best-at"][0].models, found["best-at"][0].value) == (("a",), 1)
-    assert "untested" in found
+    by_code = sentences(table=table, truth="truth", weight="w", interval="none")
+    best = by_code["best-at"][0]
+    assert (best.models, best.value) == (("a",), 1)
+    assert "untested" in by_code
 
 
 def test_slices_are_not_mixed_into_the_whole() -> None:
@@ -350,12 +358,12 @@ def test_slices_are_not_mixed_into_the_whole() -> None:
             "b": [0, 1, 1, 0] * 2,
         }
     )
-    plain = said(table=table.drop("site"), truth="truth")
-    assert said(table=table, truth="truth", by="site") == plain
+    plain = sentences(table=table.drop("site"), truth="truth")
+    assert sentences(table=table, truth="truth", by="site") == plain
 
 
 def test_a_hundred_thousand_models_are_answered_at_once() -> None:
-    def row(number: int) -> Row:
+    def row_of_model(number: int) -> Row:
         cells: dict[str, Cell] = {"tar": Estimate(number / 100_000), "ppv": Estimate(0.5)}
         return {
             "slice": None,
@@ -366,7 +374,7 @@ def test_a_hundred_thousand_models_are_answered_at_once() -> None:
             **cells,
         }
 
-    rows = [row(number) for number in range(100_000)]
+    rows = [row_of_model(number) for number in range(100_000)]
     start = perf_counter()
     answer = tune_answer(
         {"models": rows}, {"compared_by": "tar", "interval": "none", "margin": None}
@@ -376,4 +384,4 @@ def test_a_hundred_thousand_models_are_answered_at_once() -> None:
 
 
 def test_a_measure_that_has_no_best_decides_nothing() -> None:
-    assert said({"a": GOOD, "b": BAD}, measure="phi") == said({"a": GOOD, "b": BAD})
+    assert sentences({"a": GOOD, "b": BAD}, measure="phi") == sentences({"a": GOOD, "b": BAD})

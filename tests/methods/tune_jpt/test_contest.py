@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 from clfeval.api.commands import tune_jpt
+from tests.results import rows_of
 from tests.thoroughness import thinned
 
 WAYS: list[dict[str, object]] = [
@@ -30,11 +31,7 @@ def test_slices_are_compared_as_tables_of_their_own(more: dict[str, object]) -> 
     for label in ("s0", "s1", "s2"):
         alone = tune_jpt(table.filter(pl.col("site") == label).drop("site"), sweep=None, **more)
         for name in ("winners", "crossovers"):
-            mine = [
-                {**row, "slice": None}
-                for row in together.tables[name]
-                if row["slice"] == f"site={label}"
-            ]
-            kept = [row for row in alone.tables[name] if row.get("population") != "sweep"]
-            assert kept
-            assert mine == kept
+            sliced = rows_of(together, name, slice=f"site={label}")
+            expected = [row for row in rows_of(alone, name) if row.get("population") != "sweep"]
+            assert expected
+            assert [{**row, "slice": None} for row in sliced] == expected

@@ -10,7 +10,8 @@ import clfeval
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.methods.confidence_limits import measure_limits
 from clfeval.methods.estimates import Cells as Tables
-from tests.methods.tune_jpt.reference import Cells, row_of
+from tests.methods.tune_jpt.reference import Cells
+from tests.results import limits_of, row_of
 
 ROWS = 20  # of either class
 TRUE_RATES = [(x, y) for x in (0.5, 0.7, 0.9, 0.97) for y in (0.02, 0.1, 0.3, 0.5)]
@@ -41,16 +42,16 @@ def truth(name: str, x: float, y: float, ratio: float) -> float:
 def test_about_as_often_as_the_level_says(name: str, ratio: float) -> None:
     """Of 95 %: in the mean of the true rates from 94 to 98 %, at none below 91 %."""
     low, high = all_limits(name, ratio)
-    held = []
+    coverage = []
     for (x, y), chance in zip(TRUE_RATES, CHANCES, strict=True):
         true = truth(name, x, y, ratio)
         slack = 1e-9 * abs(true)
         defined = ~np.isnan(low)
-        inside = (low <= true + slack) & (true - slack <= high)
+        covers = (low <= true + slack) & (true - slack <= high)
         assert chance[~defined].sum() < 0.01
-        held.append(chance[inside].sum() / chance[defined].sum())
-    assert 0.94 < np.mean(held) < 0.98
-    assert min(held) > 0.91
+        coverage.append(chance[covers].sum() / chance[defined].sum())
+    assert 0.94 < np.mean(coverage) < 0.98
+    assert min(coverage) > 0.91
 
 
 @pytest.mark.parametrize(("tp", "fp"), [(0, 0), (20, 0), (13, 4), (1, 20)])
@@ -58,9 +59,9 @@ def test_they_are_the_intervals_of_the_door(tp: int, fp: int) -> None:
     names = ["tar", "ppv", "mcc"]
     counts = (tp, fp, ROWS - tp, ROWS - fp)
     result = clfeval.tune_jpt(counts=counts, prevalence="1:10", sweep=None, measure=names)
-    row = row_of(result, population="target")
-    at = tp * (ROWS + 1) + fp
+    row = row_of(result, "models", population="target")
+    place = tp * (ROWS + 1) + fp
     for name in names:
-        low, high = (float(ends[at]) for ends in all_limits(name, 0.1))
+        expected = [float(limits[place]) for limits in all_limits(name, 0.1)]
         if row[name].value is not None:
-            assert (row[name].low, row[name].high) == pytest.approx((low, high), rel=1e-9), name
+            assert limits_of(row[name]) == pytest.approx(expected, rel=1e-9), name

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.measures.catalog import CATALOG
-from tests.methods.tune_jpt.reference import Cells, Line, four, rows_of
+from tests.methods.tune_jpt.reference import Cells, four
+from tests.results import Line, rows_of
 from tests.texts import check_text
 from tests.thoroughness import examples, thinned
 
@@ -27,7 +28,7 @@ classifiers = st.builds(
 )
 
 
-def cross(a: Cells, b: Cells, measure: str, **options: Any) -> list[Line]:
+def crossings(a: Cells, b: Cells, measure: str, **options: Any) -> list[Line]:
     options = {"interval": "none", "measure": [measure, "cost:fp=1,fn=7"], "points": 2} | options
     result = clfeval.tune_jpt(counts={"a": four(a), "b": four(b)}, **options)
     return rows_of(result, "crossovers")
@@ -68,8 +69,8 @@ def by_f(a: Cells, b: Cells) -> Fraction | None:
 def by_mcc(a: Cells, b: Cells) -> Fraction | None:
     """Return the r where r u1 + v1 = r u2 + v2, for models that are both right or both wrong."""
     (u1, v1), (u2, v2) = spread(a), spread(b)
-    same = (a.tp * a.tn > a.fp * a.fn) == (b.tp * b.tn > b.fp * b.fn)
-    return _over(v2 - v1, u1 - u2) if same else None
+    same_side = (a.tp * a.tn > a.fp * a.fn) == (b.tp * b.tn > b.fp * b.fn)
+    return _over(v2 - v1, u1 - u2) if same_side else None
 
 
 def _over(part: Fraction, whole: Fraction) -> Fraction | None:
@@ -113,9 +114,7 @@ def test_closed_forms(measure: str, a: Cells, b: Cells) -> None:
         margins = all(0 < c.tp + c.fp < 2000 and c.tp * c.tn != c.fp * c.fn for c in (a, b))
         assume(margins)
     expected = CLOSED[measure](a, b)
-    found = cross(a, b, measure)
-    assert len(found) == 1
-    (row,) = found
+    (row,) = crossings(a, b, measure)
     assert (row["first"], row["second"], row["measure"]) == ("a", "b", measure)
     crossing = row["crossing"]
     if expected is not None and abs(math.log(expected)) == pytest.approx(math.log(1000), abs=1e-6):
@@ -151,9 +150,9 @@ def test_closed_forms(measure: str, a: Cells, b: Cells) -> None:
 def test_a_dense_search_finds_no_other(measure: str, a: Cells, b: Cells) -> None:
     leaders = [leader(a, b, measure, Fraction(float(r))) for r in SWEPT]
     changes = [i for i in range(1, len(leaders)) if leaders[i] != leaders[i - 1]]
-    found = [row for row in cross(a, b, measure) if row["crossing"].value is not None]
-    assert len(found) == len(changes)
-    for row, i in zip(found, changes, strict=True):
+    rows = [row for row in crossings(a, b, measure) if row["crossing"].value is not None]
+    assert len(rows) == len(changes)
+    for row, i in zip(rows, changes, strict=True):
         p = row["crossing"].value
         assert SWEPT[i - 1] <= p / (1 - p) <= SWEPT[i]
         r = Fraction(p) / (1 - Fraction(p))
@@ -164,7 +163,7 @@ def test_a_dense_search_finds_no_other(measure: str, a: Cells, b: Cells) -> None
         assert (below, above) == (row["leads_below"], row["leads_above"])
         assert (below, above) == (leaders[i - 1], leaders[i])
     if not changes:
-        (row,) = cross(a, b, measure)
+        (row,) = crossings(a, b, measure)
         assert row["leads_below"] == row["leads_above"] == leaders[0]
     if measure in ("ppv", "npv", "ppv_odds", "npv_odds"):
         assert not changes  # their order is that of LR+ and LR-
@@ -198,7 +197,7 @@ def test_models_that_do_not_cross(
     a: Cells, b: Cells, reason: str, measures: list[str], leads: str | None
 ) -> None:
     for measure in measures:
-        (row,) = cross(a, b, measure)
+        (row,) = crossings(a, b, measure)
         assert row["crossing"].reason == reason
         assert row["leads_below"] == row["leads_above"] == leads
 
@@ -217,7 +216,7 @@ def test_verdicts() -> None:
         row["verdict"]
         for interval in ("none", "exact")
         for a, b, measure in pairs
-        for row in cross(a, b, measure, interval=interval)
+        for row in crossings(a, b, measure, interval=interval)
     )
 
 

@@ -11,19 +11,18 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.api.result import Result
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document.cells import Estimate, Row
 from clfeval.inference.resampling import random_stream
 from clfeval.methods.measurement.score_measures import resample_rows
 from clfeval.methods.threshold_optimism import DRAWS
 from tests.methods.tune_jpt import brute
+from tests.results import estimate_of, rows_by, rows_of, value_of
 
 ODDS = 1 / 19
 
 
-def table(n: int, seed: int, prevalence: float = 0.3) -> pl.DataFrame:
+def normal_scores(n: int, seed: int, prevalence: float = 0.3) -> pl.DataFrame:
     """Scores are normal in each class, 1.3 apart; five rows in a row are of one patient."""
     rng = np.random.default_rng(seed)
     truth = (rng.random(n) < prevalence).astype(int)
@@ -51,10 +50,10 @@ KINDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_at_the_odds_of_the_rows_it_is_what_report_says(kind: str) -> None:
     """To the last digit: threshold, value here, corrected value and interval."""
-    said = {"positive": "1", "model": ["m"], "threshold": 0.6, "seed": 4, **KINDS[kind]}
+    options = {"positive": "1", "model": ["m"], "threshold": 0.6, "seed": 4, **KINDS[kind]}
     ignored = {"patient", "w", "site"} - {*KINDS[kind].values()}
-    frame = table(240, 7).drop(ignored)
-    tuned = clfeval.tune_jpt(frame, measure="cost:fp=1,fn=5", prevalence=0.05, **said)
+    frame = normal_scores(240, 7).drop(ignored)
+    tuned = clfeval.tune_jpt(frame, measure="cost:fp=1,fn=5", prevalence=0.05, **options)
     rules = {
         "mcc": "mcc",
         "f_beta": "f1",
@@ -62,33 +61,28 @@ def test_at_the_odds_of_the_rows_it_is_what_report_says(kind: str) -> None:
         "j_index": "j_index",
         "expected_cost": "cost:fp=1,fn=5",
     }
-    other = clfeval.report(frame, best_threshold=[*rules.values()], **said)
-    rows = {(row["slice"], row["chosen_by"]): row for row in other.tables["cutoffs"]}
-    names = dict(zip(rules, dict.fromkeys(row["chosen_by"] for row in rows.values()), strict=True))
-    found = [
-        row
-        for row in tuned.tables["thresholds"]
-        if row["population"] == "sample" and row["measure"] in names
-    ]
-    assert len(found) == len(rows) == len(rules) * (3 if kind == "slices" else 1)
-    for row in found:
-        same = rows[row["slice"], names[str(row["measure"])]]
+    report = clfeval.report(frame, best_threshold=[*rules.values()], **options)
+    cutoffs = rows_by(report, "cutoffs", "slice", "chosen_by")
+    names = dict(zip(rules, dict.fromkeys(name for _, name in cutoffs), strict=True))
+    thresholds = rows_of(tuned, "thresholds", population="sample")
+    rows = [row for row in thresholds if row["measure"] in names]
+    assert len(rows) == len(cutoffs) == len(rules) * (3 if kind == "slices" else 1)
+    for row in rows:
+        cutoff = cutoffs[row["slice"], names[row["measure"]]]
         for key in ("threshold", "rule", "value", "corrected"):
-            assert row[key] == same[key], (row["measure"], key)
-        honest = row["corrected"]
-        assert isinstance(honest, Estimate)
-        assert (honest.low is None) == (kind == "no intervals")
+            assert row[key] == cutoff[key], (row["measure"], key)
+        assert (estimate_of(row["corrected"]).low is None) == (kind == "no intervals")
 
 
 @pytest.mark.parametrize("cluster", [False, True])
 def test_the_optimism_at_other_odds_is_that_of_draws_judged_row_by_row(cluster: bool) -> None:
-    frame = table(60, 3)
+    frame = normal_scores(60, 3)
     scores, truth = frame["m"].to_numpy(), frame["truth"].to_numpy() == 1
     counts = ScoreCounts.from_rows(scores, truth, None)
     if cluster:
         place = np.searchsorted(counts.scores, scores) + len(counts.scores) * ~truth
-        owned = ClusterCounts.from_entries(frame["patient"].to_list(), place, np.ones(60, np.int64))
-        counts = replace(counts, clusters=owned)
+        patients, ones = frame["patient"].to_list(), np.ones(60, np.int64)
+        counts = replace(counts, clusters=ClusterCounts.from_entries(patients, place, ones))
     options: dict[str, Any] = {"cluster": "patient"} if cluster else {}
     frame = frame.select("truth", "m", *options.values())
     result = clfeval.tune_jpt(
@@ -107,54 +101,41 @@ def test_the_optimism_at_other_odds_is_that_of_draws_judged_row_by_row(cluster: 
     }
     rows, rng = np.concatenate([counts.positives, counts.negatives]), random_stream(0, "cut\0m\0")
     for block in resample_rows(rows, counts.clusters, DRAWS, rng):
-        for drawn in block.astype(int).tolist():
-            hits, false = drawn[: len(drawn) // 2][::-1], drawn[len(drawn) // 2 :][::-1]
-            if not (sum(hits) and sum(false)):
+        for times in block.astype(int).tolist():
+            hits, alarms = times[: len(times) // 2][::-1], times[len(times) // 2 :][::-1]
+            if not (sum(hits) and sum(alarms)):
                 continue
-            cuts = zip(np.cumsum(hits).tolist(), np.cumsum(false).tolist(), strict=True)
-            points = [(cut, *at) for (cut, *_), at in zip(every, [(0, 0), *cuts], strict=True)]
-            for name, found in gaps.items():
+            cells = zip(np.cumsum(hits).tolist(), np.cumsum(alarms).tolist(), strict=True)
+            points = [(cut, *pair) for (cut, *_), pair in zip(every, [(0, 0), *cells], strict=True)]
+            for name, differences in gaps.items():
                 _, cut = brute.best_point(points, name, ODDS)
-                own, all_rows = (next(x for x in some if x[0] == cut) for some in (points, every))
-                found.append(
-                    (own[1] / sum(hits) - all_rows[1] / p, own[2] / sum(false) - all_rows[2] / n)
+                (_, tp, fp), (_, tp_all, fp_all) = (
+                    next(point for point in candidates if point[0] == cut)
+                    for candidates in (points, every)
                 )
-    for row in result.tables["thresholds"]:
-        if row["population"] != "target" or row["measure"] not in gaps:
+                differences.append((tp / sum(hits) - tp_all / p, fp / sum(alarms) - fp_all / n))
+    for row in rows_of(result, "thresholds", population="target"):
+        name = row["measure"]
+        if name not in gaps:
             continue
-        name = str(row["measure"])
         value, cut = brute.best_point(every, name, ODDS)
         tp, fp = next(x[1:] for x in every if x[0] == cut)
         less = np.mean(gaps[name], axis=0) / (1 - 1 / math.e)
         tp_, fp_ = np.clip(tp - less[0] * p, 0, p), np.clip(fp - less[1] * n, 0, n)
-        expected = brute.measured(name, tp_, fp_, p, n, ODDS)
+        expected = brute.measure_value(name, tp_, fp_, p, n, ODDS)
         worse = expected > value if name == "expected_cost" else expected < value
         assert cut != math.inf
-        assert estimate_of(row).value == pytest.approx(expected if worse else value), name
-
-
-def estimate_of(row: Row) -> Estimate:
-    honest = row["corrected"]
-    assert isinstance(honest, Estimate)
-    return honest
-
-
-def of_targets(result: Result, measure: str) -> list[Row]:
-    """Return the best thresholds in the target populations by one measure."""
-    return [
-        row
-        for row in result.tables["thresholds"]
-        if (row["population"], row["measure"]) == ("target", measure)
-    ]
+        corrected = value_of(row["corrected"])
+        assert corrected == pytest.approx(expected if worse else value), name
 
 
 def test_calling_all_rows_alike_has_the_same_value_on_any_rows() -> None:
     """Scores the wrong way round: at 1:99 calling no row positive is right in 99 of 100 rows."""
     frame = pl.DataFrame({"truth": [0, 1] * 20, "m": [1 - i % 2 + i / 100 for i in range(40)]})
     result = clfeval.tune_jpt(frame, positive="1", threshold=0.5, prevalence=["1:99", "99:1"])
-    rows = of_targets(result, "tar")
+    rows = rows_of(result, "thresholds", population="target", measure="tar")
     assert [row["rule"] for row in rows] == ["never positive", "always positive"]
-    assert [estimate_of(row).value for row in rows] == pytest.approx([0.99, 0.99])
+    assert [value_of(row["corrected"]) for row in rows] == pytest.approx([0.99, 0.99])
 
 
 @pytest.mark.parametrize(
@@ -167,5 +148,5 @@ def test_calling_all_rows_alike_has_the_same_value_on_any_rows() -> None:
 )
 def test_what_cannot_be_known_has_a_reason(rows: list[tuple[float, int]], reason: Any) -> None:
     frame = pl.DataFrame(rows, schema=["m", "truth"], orient="row")
-    found = clfeval.tune_jpt(frame, positive="1").tables["thresholds"]
-    assert {estimate_of(row).reason for row in found if row["measure"] == "mcc"} == {reason}
+    thresholds = rows_of(clfeval.tune_jpt(frame, positive="1"), "thresholds", measure="mcc")
+    assert {estimate_of(row["corrected"]).reason for row in thresholds} == {reason}

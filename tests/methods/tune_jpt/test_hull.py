@@ -43,7 +43,7 @@ def upper(points: list[Pair]) -> list[Pair]:
     ]
 
 
-def found(points: list[Pair], starts: list[bool] | None = None) -> list[int]:
+def vertices(points: list[Pair], starts: list[bool] | None = None) -> list[int]:
     fp, tp = (np.array(column, np.int64) for column in zip(*points, strict=True))
     return upper_hull_vertices(tp, fp, None if starts is None else np.array(starts)).tolist()
 
@@ -55,7 +55,7 @@ steps = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, ma
 @given(steps)
 def test_vertices_are_those_above_every_line(given_steps: list[Pair]) -> None:
     points = chain(given_steps)
-    places = found(points)
+    places = vertices(points)
     assert [points[i] for i in places] == upper(points)
     # of equal points the first
     assert places == [points.index(points[i]) for i in places]
@@ -68,22 +68,22 @@ def test_passes_and_plain_chain_agree(given_steps: list[Pair], few: int) -> None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(convex_hull, "_FEW", 0)
         patch.setattr(convex_hull, "_PATIENCE", 1000 * few)
-        assert [points[i] for i in found(points)] == upper(points)
+        assert [points[i] for i in vertices(points)] == upper(points)
 
 
 @examples(60)
 @given(st.lists(steps, min_size=1, max_size=5))
 def test_several_chains_at_once(chains: list[list[Pair]]) -> None:
-    parts = [chain(one) for one in chains]
+    parts = [chain(steps) for steps in chains]
     joined = [point for part in parts for point in part]
     starts = [i == 0 for part in parts for i in range(len(part))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(convex_hull, "_FEW", 8)
-        places = found(joined, starts)
-    expected, before = [], 0
+        places = vertices(joined, starts)
+    expected, offset = [], 0
     for part in parts:
-        expected += [before + part.index(point) for point in upper(part)]
-        before += len(part)
+        expected += [offset + part.index(point) for point in upper(part)]
+        offset += len(part)
     assert places == expected
 
 
@@ -97,9 +97,9 @@ def test_against_scipy(seed: int) -> None:
     points = candidate_points(brute.score_counts(rows))
     every = np.array([(fp, tp) for _, tp, fp in brute.every_point(rows)], np.float64)
     expected = {tuple(every[i]) for i in ConvexHull(every).vertices}
-    mine = set(zip(points.fp.tolist(), points.tp.tolist(), strict=True))
+    candidates = set(zip(points.fp.tolist(), points.tp.tolist(), strict=True))
     # the corners are candidates even where the hull passes below or above them
-    assert mine == expected | {(0, 0), tuple(every[-1].astype(int))}
+    assert candidates == expected | {(0, 0), tuple(every[-1].astype(int))}
     assert (np.diff(points.thresholds) < 0).all()
 
 
@@ -121,10 +121,10 @@ def test_large_counts_and_fractions() -> None:
     """Exact cross products up to 2**30; floats beyond and for weights, equal points included."""
     big = 2**29
     # (0, 0) (big, big + 1) (2 big, 2 big + 1): the middle lies above by 1/2, as 4.6e-10 of it
-    assert found([(0, 0), (big, big + 1), (2 * big, 2 * big + 1)]) == [0, 1, 2]
-    assert found([(0, 0), (big, big), (2 * big, 2 * big)]) == [0, 2]
+    assert vertices([(0, 0), (big, big + 1), (2 * big, 2 * big + 1)]) == [0, 1, 2]
+    assert vertices([(0, 0), (big, big), (2 * big, 2 * big)]) == [0, 2]
     huge = 10**15
-    assert found([(0, 0), (huge, 3 * huge), (2 * huge, 3 * huge), (4 * huge, 4 * huge)]) == [
+    assert vertices([(0, 0), (huge, 3 * huge), (2 * huge, 3 * huge), (4 * huge, 4 * huge)]) == [
         0,
         1,
         3,

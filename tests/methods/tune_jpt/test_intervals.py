@@ -15,10 +15,11 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 import clfeval
 from clfeval.document.cells import Estimate
 from clfeval.measures.catalog import CATALOG
-from tests.methods.tune_jpt.reference import MEASURES, Cells, Line, four, rows_of
+from tests.methods.tune_jpt.reference import MEASURES, Cells, four
+from tests.results import Line, rows_of
 from tests.thoroughness import examples
 
-Ends = tuple[float, float]
+Limits = tuple[float, float]
 
 count = st.one_of(st.just(0), st.just(1), st.integers(0, 30), st.integers(0, 10**5))
 tables = st.builds(Cells, count, count, count, count).filter(
@@ -35,17 +36,19 @@ PREDICTIVE = ["ppv", "npv", "ppv_odds", "npv_odds"]
 TWINS = {"tor": "tar", "ppv_odds": "ppv", "npv_odds": "npv", "f_odds": "f_beta"}
 
 
-def rows(cells: Cells, **options: Any) -> list[Line]:
+def measure_rows(cells: Cells, **options: Any) -> list[Line]:
+    """Return the rows of all populations of tuned counts."""
     options = {"measure": "cost:fp=1,fn=9", "sweep": None, "prevalence": "1:50"} | options
-    return rows_of(clfeval.tune_jpt(counts=four(cells), **options))
+    return rows_of(clfeval.tune_jpt(counts=four(cells), **options), "models")
 
 
-def row(cells: Cells, population: str, **options: Any) -> Line:
-    (found,) = (line for line in rows(cells, **options) if line["population"] == population)
-    return found
+def row_at(cells: Cells, population: str, **options: Any) -> Line:
+    """Return the row of a population of tuned counts."""
+    (row,) = (row for row in measure_rows(cells, **options) if row["population"] == population)
+    return row
 
 
-def ends(cell: Estimate) -> Ends:
+def limits_or_infinity(cell: Estimate) -> Limits:
     """Return the limits, infinite where there is none."""
     return (
         -math.inf if cell.low is None else cell.low,
@@ -53,14 +56,15 @@ def ends(cell: Estimate) -> Ends:
     )
 
 
-def value(cell: Estimate) -> float | None:
+def value_or_infinity(cell: Estimate) -> float | None:
+    """Return the value, infinite where that is the reason for none."""
     infinite = {"infinite": math.inf, "minus_infinite": -math.inf}
     return infinite.get(str(cell.reason)) if cell.value is None else cell.value
 
 
-def close(found: Ends, expected: Ends, rel: float = 1e-8) -> bool:
+def are_close(limits: Limits, expected: Limits, rel: float = 1e-8) -> bool:
     return all(
-        a == pytest.approx(b, rel=rel, abs=1e-13) for a, b in zip(found, expected, strict=True)
+        a == pytest.approx(b, rel=rel, abs=1e-13) for a, b in zip(limits, expected, strict=True)
     )
 
 
@@ -69,7 +73,7 @@ def counts(cells: Cells) -> tuple[int, int, int, int]:
     return int(cells.tp), int(cells.positives), int(cells.fp), int(cells.negatives)
 
 
-def wilson(k: int, n: int, alpha: float) -> Ends:
+def wilson_of_statsmodels(k: int, n: int, alpha: float) -> Limits:
     low, high = proportion_confint(k, n, alpha, "wilson")
     return float(low), float(high)
 
@@ -79,16 +83,16 @@ def wilson(k: int, n: int, alpha: float) -> Ends:
 def test_limits_hold_their_value_and_keep_to_the_range(
     cells: Cells, odds: str, level: float
 ) -> None:
-    narrow, wide = (rows(cells, prevalence=odds, level=each) for each in (level, 0.999))
-    for less, more in zip(narrow, wide, strict=True):
+    narrow, wide = (measure_rows(cells, prevalence=odds, level=each) for each in (level, 0.999))
+    for row, wide_row in zip(narrow, wide, strict=True):
         for name in (*MEASURES, "expected_cost", "net_benefit"):
-            middle = value(less[name])
+            middle = value_or_infinity(row[name])
             if middle is None:
-                assert less[name] == Estimate(None, reason=less[name].reason), name
+                assert row[name] == Estimate(None, reason=row[name].reason), name
                 continue
-            low, high = ends(less[name])
+            low, high = limits_or_infinity(row[name])
             assert CATALOG[name].low <= low <= middle <= high <= CATALOG[name].high, name
-            below, above = ends(more[name])
+            below, above = limits_or_infinity(wide_row[name])
             slack = 1e-9 * max(abs(x) for x in (low, high) if math.isfinite(x))
             assert below <= low + slack, name
             assert above >= high - slack, name
@@ -106,10 +110,12 @@ def test_shares_of_counted_rows_are_exact(cells: Cells, level: float) -> None:
         "ppv": (tp, tp + fp),
         "npv": (tn, tn + fn),
     }
-    for line in rows(cells, level=level, measure=list(share)):
+    for row in measure_rows(cells, level=level, measure=list(share)):
         for name, (k, n) in share.items():
-            if line["population"] == "sample" or name in ("sensitivity", "specificity"):
-                assert close(ends(line[name]), proportion_confint(k, n, 1 - level, "beta")), name
+            if row["population"] == "sample" or name in ("sensitivity", "specificity"):
+                assert are_close(
+                    limits_or_infinity(row[name]), proportion_confint(k, n, 1 - level, "beta")
+                ), name
 
 
 @pytest.mark.parametrize("cells", MANY, ids=str)
@@ -118,18 +124,21 @@ def test_predictive_values_elsewhere_are_mercaldo_s(cells: Cells, odds: str, r: 
     """logit PPV +- z sqrt((1-se)/(se P) + sp/((1-sp) N)), and NPV likewise."""
     tp, p, fp, n = counts(cells)
     se, sp, z = tp / p, 1 - fp / n, norm.ppf(0.95)
-    found = row(cells, "target", prevalence=odds, level=0.9, measure=PREDICTIVE)
+    tuned = row_at(cells, "target", prevalence=odds, level=0.9, measure=PREDICTIVE)
     for name, center, spread in (
         ("ppv", r * se / (1 - sp), (1 - se) / se / p + sp / (1 - sp) / n),
         ("npv", sp / (1 - se) / r, se / (1 - se) / p + (1 - sp) / sp / n),
     ):
         reach = z * math.sqrt(spread)
         limits = center * math.exp(-reach), center * math.exp(reach)
-        assert close(ends(found[f"{name}_odds"]), limits)
-        assert close(ends(found[name]), (limits[0] / (1 + limits[0]), limits[1] / (1 + limits[1])))
+        assert are_close(limits_or_infinity(tuned[f"{name}_odds"]), limits)
+        assert are_close(
+            limits_or_infinity(tuned[name]),
+            (limits[0] / (1 + limits[0]), limits[1] / (1 + limits[1])),
+        )
 
 
-def of_ratio(k1: int, n1: int, k2: int, n2: int, level: float) -> Ends:
+def of_ratio(k1: int, n1: int, k2: int, n2: int, level: float) -> Limits:
     """Return the ratios p1 / p2 at which the least z1(p1)² + z2(p2)² is that of the level."""
 
     def far(ratio: float) -> float:
@@ -138,13 +147,16 @@ def of_ratio(k1: int, n1: int, k2: int, n2: int, level: float) -> Ends:
             return sum((k / n - p) ** 2 * n / (p * (1 - p)) for k, n, p in pairs)
 
         most = min(1, 1 / ratio)
-        found = minimize_scalar(
+        minimum = minimize_scalar(
             square, bounds=(0, most), method="bounded", options={"xatol": 1e-13 * most}
         )
-        return float(found.fun) - norm.ppf((1 + level) / 2) ** 2
+        return float(minimum.fun) - norm.ppf((1 + level) / 2) ** 2
 
-    seen = k1 * n2 / (n1 * k2)
-    return brentq(far, seen / 1e4, seen, rtol=1e-12), brentq(far, seen, seen * 1e4, rtol=1e-12)
+    observed = k1 * n2 / (n1 * k2)
+    return (
+        brentq(far, observed / 1e4, observed, rtol=1e-12),
+        brentq(far, observed, observed * 1e4, rtol=1e-12),
+    )
 
 
 @pytest.mark.parametrize("cells", FEW, ids=str)
@@ -154,28 +166,30 @@ def test_of_few_rows_ratios_of_rates_keep_to_their_score_region(
 ) -> None:
     """Fewer than 30 of a class, or a rate near an end: LR± and what Bayes makes of them."""
     tp, p, fp, n = counts(cells)
-    found = row(cells, "target", prevalence=odds, measure=[*PREDICTIVE, "lr_pos", "lr_neg"])
+    tuned = row_at(cells, "target", prevalence=odds, measure=[*PREDICTIVE, "lr_pos", "lr_neg"])
     plus, minus = of_ratio(tp, p, fp, n, 0.95), of_ratio(p - tp, p, n - fp, n, 0.95)
-    assert close(ends(found["lr_pos"]), plus, 1e-6)
-    assert close(ends(found["lr_neg"]), minus, 1e-6)
+    assert are_close(limits_or_infinity(tuned["lr_pos"]), plus, 1e-6)
+    assert are_close(limits_or_infinity(tuned["lr_neg"]), minus, 1e-6)
     ppv, npv = [r * x for x in plus], [1 / (r * x) for x in reversed(minus)]
     for name, (low, high) in (("ppv", ppv), ("npv", npv)):
-        assert close(ends(found[f"{name}_odds"]), (low, high), 1e-6), name
-        assert close(ends(found[name]), (low / (1 + low), high / (1 + high)), 1e-6), name
+        assert are_close(limits_or_infinity(tuned[f"{name}_odds"]), (low, high), 1e-6), name
+        assert are_close(
+            limits_or_infinity(tuned[name]), (low / (1 + low), high / (1 + high)), 1e-6
+        ), name
 
 
 @pytest.mark.parametrize("cells", MANY, ids=str)
 def test_ratios_are_symmetric_in_their_logarithm(cells: Cells) -> None:
     tp, fp, fn, tn = four(cells)
     p, n, z = tp + fn, fp + tn, norm.ppf(0.975)
-    found = row(cells, "1:1", measure=["lr_pos", "lr_neg", "dor"])
+    tuned = row_at(cells, "1:1", measure=["lr_pos", "lr_neg", "dor"])
     for name, center, spread in (
         ("lr_pos", tp * n / (p * fp), 1 / tp - 1 / p + 1 / fp - 1 / n),
         ("lr_neg", fn * n / (p * tn), 1 / fn - 1 / p + 1 / tn - 1 / n),
         ("dor", tp * tn / (fp * fn), 1 / tp + 1 / fp + 1 / fn + 1 / tn),
     ):
         factor = math.exp(z * math.sqrt(spread))
-        assert close(ends(found[name]), (center / factor, center * factor)), name
+        assert are_close(limits_or_infinity(tuned[name]), (center / factor, center * factor)), name
 
 
 @pytest.mark.parametrize("cells", [*FULL, *EMPTY], ids=str)
@@ -183,13 +197,13 @@ def test_ratios_are_symmetric_in_their_logarithm(cells: Cells) -> None:
 def test_j_and_phi_are_newcombe_s(cells: Cells, level: float) -> None:
     """J = TP/P - FP/N and phi = TP/P - TN/N are differences of independent shares."""
     tp, p, fp, n = counts(cells)
-    found = row(cells, "1:1", level=level, measure=["j_index", "delta", "phi"])
+    tuned = row_at(cells, "1:1", level=level, measure=["j_index", "delta", "phi"])
     for names, k in ((("j_index", "delta"), fp), (("phi",), n - fp)):
         limits = confint_proportions_2indep(
             tp, p, k, n, method="newcomb", compare="diff", alpha=1 - level
         )
         for name in names:
-            assert close(ends(found[name]), limits), name
+            assert are_close(limits_or_infinity(tuned[name]), limits), name
 
 
 @pytest.mark.parametrize("cells", [*FULL, *EMPTY], ids=str)
@@ -198,19 +212,20 @@ def test_sums_of_the_two_rates_are_square_and_add(cells: Cells, odds: str, r: fl
     """TAR = p TP/P + n TN/N; cost = p 9 FN/P + n FP/N; net benefit = p TP/P - n (1/9) FP/N."""
     tp, p, fp, n = counts(cells)
     share, rest = r / (1 + r), 1 / (1 + r)
-    found = row(cells, "target", prevalence=odds)
-    for name, a, k, b, other in (
+    tuned = row_at(cells, "target", prevalence=odds)
+    for name, a, k, b, m in (
         ("tar", share, tp, rest, n - fp),
         ("expected_cost", 9 * share, p - tp, rest, fp),
         ("net_benefit", share, tp, -rest / 9, fp),
     ):
-        one, two = wilson(k, p, 0.05), wilson(other, n, 0.05)
+        low1, high1 = wilson_of_statsmodels(k, p, 0.05)
+        low2, high2 = wilson_of_statsmodels(m, n, 0.05)
         if b < 0:
-            two = two[1], two[0]
-        centre = a * k / p + b * other / n
-        down = math.hypot(a * (k / p - one[0]), b * (other / n - two[0]))
-        up = math.hypot(a * (k / p - one[1]), b * (other / n - two[1]))
-        low, high = ends(found[name])
+            low2, high2 = high2, low2
+        centre = a * k / p + b * m / n
+        down = math.hypot(a * (k / p - low1), b * (m / n - low2))
+        up = math.hypot(a * (k / p - high1), b * (m / n - high2))
+        low, high = limits_or_infinity(tuned[name])
         assert low == pytest.approx(centre - down, rel=1e-7, abs=1e-12), name
         assert high == pytest.approx(centre + up, rel=1e-7, abs=1e-12), name
 
@@ -218,12 +233,14 @@ def test_sums_of_the_two_rates_are_square_and_add(cells: Cells, odds: str, r: fl
 @pytest.mark.parametrize("cells", [*FULL, *EMPTY], ids=str)
 def test_measures_that_say_the_same_have_the_same_limits(cells: Cells) -> None:
     """Odds x / (1 - x) of TAR, PPV, NPV and F; DP = sqrt(3)/pi ln DOR."""
-    for line in rows(cells, measure=[*TWINS, *TWINS.values(), "dor", "dp"]):
+    for row in measure_rows(cells, measure=[*TWINS, *TWINS.values(), "dor", "dp"]):
         for name, plain in TWINS.items():
-            if line["population"] == "sample" and plain != "f_beta":
+            if row["population"] == "sample" and plain != "f_beta":
                 continue
-            for x, y in zip(ends(line[plain]), ends(line[name]), strict=True):
+            for x, y in zip(
+                limits_or_infinity(row[plain]), limits_or_infinity(row[name]), strict=True
+            ):
                 assert y == pytest.approx(x / (1 - x) if x < 1 else math.inf, rel=1e-9), name
-        for x, y in zip(ends(line["dor"]), ends(line["dp"]), strict=True):
+        for x, y in zip(limits_or_infinity(row["dor"]), limits_or_infinity(row["dp"]), strict=True):
             log = -math.inf if x == 0 else math.log(x)
             assert y == pytest.approx(math.sqrt(3) / math.pi * log, rel=1e-9, abs=1e-12)

@@ -9,8 +9,9 @@ from hypothesis import given
 
 import clfeval
 from clfeval.api.result import Result
-from tests.methods.tune_jpt.reference import Cells, Line, counts_frame, row_of, rows_of
+from tests.methods.tune_jpt.reference import Cells, counts_frame
 from tests.reference import Row, confusion, repeated
+from tests.results import Line, four_cells, row_of, rows_of, value_of, warning_codes
 from tests.strategies import frame_of, tables
 from tests.thoroughness import examples
 
@@ -34,11 +35,11 @@ def tune(table: object, **options: object) -> Result:
     return clfeval.tune_jpt(table, **{"prevalence": ODDS, "sweep": None} | options)  # type: ignore[arg-type]
 
 
-def every_row(result: Result) -> dict[str, list[Line]]:
-    return {name: [dict(row) for row in rows] for name, rows in result.tables.items()}
+def rows_by_table(result: Result) -> dict[str, list[Line]]:
+    return {name: rows_of(result, name) for name in result.tables}
 
 
-def of_counts(rows: list[Row], **options: object) -> Result:
+def tuned_counts(rows: list[Row], **options: object) -> Result:
     """Count the cells row by row and tune those."""
     k = len(rows[0].votes)
     return tune(None, counts={f"m{j}": confusion(rows, j) for j in range(k)}, **options)
@@ -48,31 +49,31 @@ def of_counts(rows: list[Row], **options: object) -> Result:
 @given(both_classes)
 def test_predictions_are_the_counts_they_make(rows: list[Row]) -> None:
     plain = {"interval": "none", "measure": "cost:fp=1,fn=5"}
-    expected = rows_of(of_counts(rows, **plain))
-    assert rows_of(tune(frame_of(rows), weight="n", **plain)) == expected
+    expected = rows_of(tuned_counts(rows, **plain), "models")
+    assert rows_of(tune(frame_of(rows), weight="n", **plain), "models") == expected
     expanded = repeated(rows)
-    assert rows_of(tune(frame_of(expanded, weight=False), **plain)) == expected
+    assert rows_of(tune(frame_of(expanded, weight=False), **plain), "models") == expected
     random.Random(0).shuffle(expanded)
-    assert rows_of(tune(frame_of(expanded, weight=False), **plain)) == expected
+    assert rows_of(tune(frame_of(expanded, weight=False), **plain), "models") == expected
 
 
 def test_intervals_too_whatever_the_way_in() -> None:
-    expected = rows_of(of_counts(ROWS))
+    expected = rows_of(tuned_counts(ROWS), "models")
     frame = frame_of(ROWS)
     cells = {f"m{j}": Cells(*confusion(ROWS, j)) for j in range(2)}
-    assert rows_of(tune(counts_frame(cells))) == expected
-    assert rows_of(tune(frame, weight="n")) == expected
-    everything = every_row(tune(frame, weight="n"))
-    assert every_row(tune(frame_of(repeated(ROWS), weight=False))) == everything
-    assert every_row(tune(frame.reverse(), weight="n")) == everything
-    assert every_row(tune(frame.to_pandas(), weight="n")) == everything
+    assert rows_of(tune(counts_frame(cells)), "models") == expected
+    assert rows_of(tune(frame, weight="n"), "models") == expected
+    everything = rows_by_table(tune(frame, weight="n"))
+    assert rows_by_table(tune(frame_of(repeated(ROWS), weight=False))) == everything
+    assert rows_by_table(tune(frame.reverse(), weight="n")) == everything
+    assert rows_by_table(tune(frame.to_pandas(), weight="n")) == everything
 
 
 def test_models_of_one_table_are_those_of_single_ones() -> None:
     together = tune(frame_of(ROWS), weight="n", measure=FEW)
     for j in range(2):
         alone = tune(frame_of(ROWS), weight="n", model=f"m{j}", measure=FEW)
-        assert rows_of(alone) == rows_of(together, model=f"m{j}")
+        assert rows_of(alone, "models") == rows_of(together, "models", model=f"m{j}")
         assert "crossovers" not in alone.tables
         assert "winners" not in alone.tables
 
@@ -89,12 +90,12 @@ def test_each_slice_is_the_table_of_its_rows() -> None:
         ]
     )
     options = {"weight": "n", "prevalence": "0.01..0.1", "sweep": "1:10..10:1", "points": 3}
-    sliced = every_row(tune(frame, by="site", measure=FEW, **options))
-    whole = every_row(tune(frame.drop("site"), measure=FEW, **options))
+    sliced = rows_by_table(tune(frame, by="site", measure=FEW, **options))
+    whole = rows_by_table(tune(frame.drop("site"), measure=FEW, **options))
     assert set(sliced) == set(whole)
     assert {"crossovers", "winners", "sweep", "ranges"} < set(sliced)
     parts = {
-        label: every_row(tune(frame_of(part), measure=FEW, **options))
+        label: rows_by_table(tune(frame_of(part), measure=FEW, **options))
         for label, part in (("site=N", north), ("site=S", south))
     }
     for name, rows in sliced.items():
@@ -102,12 +103,14 @@ def test_each_slice_is_the_table_of_its_rows() -> None:
         if name == "at_prevalence":  # of the whole table only
             continue
         for label, alone in parts.items():
-            found = [row for row in rows if row["slice"] == label]
+            slice_rows = [row for row in rows if row["slice"] == label]
             # swept odds are for the whole table only
-            own = [
-                row for row in alone[name] if name != "sweep" and row.get("population") != "sweep"
+            expected = [
+                {**row, "slice": label}
+                for row in alone[name]
+                if name != "sweep" and row.get("population") != "sweep"
             ]
-            assert found == [{**row, "slice": label} for row in own], (name, label)
+            assert slice_rows == expected, (name, label)
 
 
 def test_a_slice_without_a_class_is_undefined_and_said_so() -> None:
@@ -116,17 +119,17 @@ def test_a_slice_without_a_class_is_undefined_and_said_so() -> None:
         {"truth": [1, 1, 0, 0, 0, 0], "m": [1, 0, 0, 1, 1, 0], "site": list("AAAABB")}
     )
     result = tune(frame, by="site", measure=["specificity", "sensitivity", "ppv", "tar"])
-    assert "single-class" in {warning.code for warning in result.warnings}
-    sample = row_of(result, slice="site=B", population="sample")
-    assert (sample["tp"], sample["fp"], sample["fn"], sample["tn"]) == (0, 1, 0, 1)
-    assert sample["specificity"].value == 0.5
+    assert "single-class" in warning_codes(result)
+    sample = row_of(result, "models", slice="site=B", population="sample")
+    assert four_cells(sample) == (0, 1, 0, 1)
+    assert value_of(sample["specificity"]) == 0.5
     assert sample["sensitivity"].value is None
     assert sample["sensitivity"].reason == "no_positive_truth"
-    for row in rows_of(result, slice="site=B"):
+    for row in rows_of(result, "models", slice="site=B"):
         if row["population"] != "sample":
             assert row["ppv"].value is None
             assert row["ppv"].reason == row["tar"].reason == "no_positive_truth"
-    assert row_of(result, slice="site=A", population="sample")["tar"].value == 0.5
+    assert row_of(result, "models", slice="site=A", population="sample")["tar"].value == 0.5
 
 
 def test_another_positive_class_exchanges_the_cells() -> None:
@@ -138,5 +141,5 @@ def test_another_positive_class_exchanges_the_cells() -> None:
     for j in range(2):
         tp, fp, fn, tn = confusion(ROWS, j)
         for result, cells in ((yes, (tp, fp, fn, tn)), (no, (tn, fn, fp, tp))):
-            wanted = tune(None, counts={f"m{j}": cells}, measure=FEW)
-            assert rows_of(result, model=f"m{j}") == rows_of(wanted)
+            expected = tune(None, counts={f"m{j}": cells}, measure=FEW)
+            assert rows_of(result, "models", model=f"m{j}") == rows_of(expected, "models")

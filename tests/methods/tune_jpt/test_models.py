@@ -17,13 +17,20 @@ from tests.methods.tune_jpt.reference import (
     INVARIANT,
     MEASURES,
     Cells,
-    Line,
     Value,
     four,
     ratio_of,
+    without_limits,
+)
+from tests.results import (
+    Line,
+    four_cells,
+    limits_of,
     row_of,
     rows_of,
-    without_limits,
+    value_and_limits,
+    value_of,
+    warning_codes,
 )
 from tests.thoroughness import examples
 
@@ -42,10 +49,6 @@ def tune(counts: Any, **options: Any) -> Result:
         counts=four(counts) if isinstance(counts, Cells) else counts,
         **{"sweep": None, "interval": "none"} | options,
     )
-
-
-def tuned(counts: Any, odds: str, **options: Any) -> Line:
-    return row_of(tune(counts, prevalence=odds, **options), population="target")
 
 
 def agree(row: Line, expected: dict[str, Value]) -> None:
@@ -69,9 +72,9 @@ def test_every_measure_in_every_population(cells: Cells, odds: str, beta: Fracti
         cells, prevalence=odds, measure=["cost:fp=2,fn=7,tp=1,tn=3", f"f_beta:beta={float(beta)}"]
     )
     ratio = {"sample": cells.ratio, "1:1": Fraction(1), "target": ratio_of(odds)}
-    assert [row["population"] for row in rows_of(result)] == list(ratio)
+    assert [row["population"] for row in rows_of(result, "models")] == list(ratio)
     for population, r in ratio.items():
-        row, expected = row_of(result, population=population), cells.tuned(r)
+        row, expected = row_of(result, "models", population=population), cells.tuned(r)
         agree(row, expected.values(beta) | expected.stakes(2, 7, 1, 3))
         assert row["prevalence"] == pytest.approx(float(r / (1 + r)), rel=1e-14)
         assert float(ratio_of(row["odds"])) == pytest.approx(float(r), rel=1e-9)
@@ -82,11 +85,11 @@ def test_every_measure_in_every_population(cells: Cells, odds: str, beta: Fracti
 def test_cells_add_up(cells: Cells, odds: str, rows: float) -> None:
     """The sample to what was counted, other populations to 1000, and to any number wanted."""
     result = tune(cells, prevalence=odds, population=rows, measure="tar")
-    sample = row_of(result, population="sample")
-    assert tuple(sample[name] for name in CELLS) == four(cells)
+    sample = row_of(result, "models", population="sample")
+    assert four_cells(sample) == four(cells)
     assert sample["rows"] == sum(four(cells))
     for population, r in (("1:1", Fraction(1)), ("target", ratio_of(odds))):
-        row, exact = row_of(result, population=population), cells.tuned(r, 1000)
+        row, exact = row_of(result, "models", population=population), cells.tuned(r, 1000)
         assert row["rows"] == 1000
         for name in CELLS:
             assert row[name] == pytest.approx(float(getattr(exact, name)), rel=1e-12, abs=0), name
@@ -110,32 +113,32 @@ def test_a_clinic_of_fifty_thousand() -> None:
     result = tune(ANTI_CCP, prevalence="1:99", population=50_000, interval="exact")
     row, model = (
         row_of(result, "expected", population="target"),
-        row_of(result, population="target"),
+        row_of(result, "models", population="target"),
     )
-    assert [row[name].value for name in CELLS] == pytest.approx([335, 2475, 165, 47025], rel=1e-14)
-    assert row["flagged"].value == pytest.approx(335 + 2475)
+    cells = [value_of(row[name]) for name in CELLS]
+    assert cells == pytest.approx([335, 2475, 165, 47025], rel=1e-14)
+    assert value_of(row["flagged"]) == pytest.approx(335 + 2475)
     sens, spec = model["sensitivity"], model["specificity"]
-    ends = {
+    limits = {
         "tp": (500 * sens.low, 500 * sens.high),
         "fn": (500 * (1 - sens.high), 500 * (1 - sens.low)),
         "fp": (49500 * (1 - spec.high), 49500 * (1 - spec.low)),
         "tn": (49500 * spec.low, 49500 * spec.high),
     }
-    for name, (low, high) in ends.items():
-        assert (row[name].low, row[name].high) == pytest.approx((low, high), rel=1e-12), name
+    for name, expected in limits.items():
+        assert limits_of(row[name]) == pytest.approx(expected, rel=1e-12), name
 
 
 @pytest.mark.parametrize("cells", [Cells(7, 0, 3, 12), Cells(0, 4, 9, 6), Cells(67, 5, 33, 95)])
 @pytest.mark.parametrize("odds", ["1:1000000", "7:5", "1000000:1"])
 def test_invariant_measures_are_the_same_everywhere(cells: Cells, odds: str) -> None:
-    rows = rows_of(tune(cells, prevalence=odds, interval="exact", measure=INVARIANT))
+    rows = rows_of(tune(cells, prevalence=odds, interval="exact", measure=INVARIANT), "models")
     assert len(rows) == 3
     for row in rows:
         for name in INVARIANT:
-            cell = rows[0][name]
-            parts = (cell.value, cell.low, cell.high)
+            parts = value_and_limits(rows[0][name])
             expected = [p if p is None else pytest.approx(p, rel=1e-9, abs=1e-12) for p in parts]
-            assert [row[name].value, row[name].low, row[name].high] == expected, name
+            assert [*value_and_limits(row[name])] == expected, name
 
 
 @examples(40)
@@ -143,12 +146,12 @@ def test_invariant_measures_are_the_same_everywhere(cells: Cells, odds: str) -> 
 def test_models_of_other_class_totals_are_tuned_one_by_one(tables: list[Cells], odds: str) -> None:
     together = tune({f"m{i}": four(cells) for i, cells in enumerate(tables)}, prevalence=odds)
     for i, cells in enumerate(tables):
-        alone = rows_of(tune({f"m{i}": four(cells)}, prevalence=odds))
-        assert rows_of(together, model=f"m{i}") == alone
-    same = len({(cells.positives, cells.negatives) for cells in tables}) == 1
-    assert together.summary["positives"] == (int(tables[0].positives) if same else None)
-    assert (together.summary["prevalence"] is None) == (not same)
-    assert "unpaired" in {warning.code for warning in together.warnings}
+        alone = rows_of(tune({f"m{i}": four(cells)}, prevalence=odds), "models")
+        assert rows_of(together, "models", model=f"m{i}") == alone
+    are_equal = len({(cells.positives, cells.negatives) for cells in tables}) == 1
+    assert together.summary["positives"] == (int(tables[0].positives) if are_equal else None)
+    assert (together.summary["prevalence"] is None) == (not are_equal)
+    assert "unpaired" in warning_codes(together)
 
 
 @pytest.mark.parametrize("odds", ["1:1000000", "3:2", "1000000:1"])
@@ -159,11 +162,11 @@ def test_rates_alone_are_counts_without_intervals(tp: int, fp: int, odds: str) -
     by_rates = clfeval.tune_jpt(
         sensitivity=tp / 64, specificity=(64 - fp) / 64, prevalence=odds, sweep="1:9..9:1", points=3
     )
-    assert not rows_of(by_rates, population="sample")
+    assert not rows_of(by_rates, "models", population="sample")
     assert set(by_rates.summary.values()) == {None}
-    assert len(rows_of(by_rates)) == 2
-    for row in rows_of(by_rates):
-        assert row == row_of(by_counts, population=row["population"])
+    assert len(rows_of(by_rates, "models")) == 2
+    for row in rows_of(by_rates, "models"):
+        assert row == row_of(by_counts, "models", population=row["population"])
     for row in rows_of(by_rates, "sweep"):
         assert row == without_limits(row)
 
@@ -186,8 +189,8 @@ def test_rates_alone_are_counts_without_intervals(tp: int, fp: int, odds: str) -
 )
 def test_the_table_of_the_paper(cells: Cells, printed: str) -> None:
     result = tune(cells, prevalence=["100:1", "1:100"])
-    even = row_of(result, population="1:1")
-    common, rare = row_of(result, odds="100:1"), row_of(result, odds="1:100")
+    even = row_of(result, "models", population="1:1")
+    common, rare = row_of(result, "models", odds="100:1"), row_of(result, "models", odds="1:100")
     places = [(even, "ppv_odds"), (even, "npv_odds")]
     places += [(row, name) for name in ("epa", "tor") for row in (even, common, rare)]
     places += [(even, name) for name in ("mcc", "ic", "j_index", "dor", "dp")]
@@ -208,9 +211,9 @@ def test_swept_odds_are_even_in_the_logarithm() -> None:
 
 def test_measures_asked_for_follow_the_others_in_the_order_of_the_table() -> None:
     """And an alias is as good as the id."""
-    row = rows_of(tune(RF, measure=["kappa", "precision", "g_mean"]))[0]
+    row = rows_of(tune(RF, measure=["kappa", "precision", "g_mean"]), "models")[0]
     columns = [key for key in row if isinstance(row[key], Estimate)]
     assert columns == [name for name in TUNABLE if name in (*MEASURES, "kappa", "g_mean")]
-    everything = rows_of(tune(RF, measure="cost:fp=1,fn=2"))[0]
+    everything = rows_of(tune(RF, measure="cost:fp=1,fn=2"), "models")[0]
     columns = [key for key in everything if isinstance(everything[key], Estimate)]
     assert columns == [*MEASURES, "expected_cost", "net_benefit"]

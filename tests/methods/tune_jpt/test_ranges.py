@@ -12,15 +12,9 @@ from scipy.stats import beta as beta_distribution
 
 import clfeval
 from clfeval.document.cells import Estimate
-from tests.methods.tune_jpt.reference import (
-    MEASURES,
-    Cells,
-    Line,
-    four,
-    row_of,
-    rows_of,
-    without_limits,
-)
+from tests.methods.tune_jpt.reference import MEASURES, Cells, four, without_limits
+from tests.results import Line, limits_of, row_of, rows_by, rows_of, value_of
+from tests.samples import logistic
 
 TABLES = (Cells(67, 5, 33, 95), Cells(690, 150, 310, 850), Cells(9, 8, 1, 2), Cells(4, 16, 7, 3))
 RANGES = ((0.001, 0.02), (0.05, 0.6), (0.001, 0.999), (0.5, 0.999999))
@@ -28,11 +22,11 @@ GRID = 60
 PRIOR = (2, 30)
 
 
-def ranges(cells: Cells, low: float, high: float, **options: Any) -> dict[str, Line]:
+def ranges_by_measure(cells: Cells, low: float, high: float, **options: Any) -> dict[str, Line]:
     options = {"sweep": None, "interval": "none", "measure": "cost:fp=1,fn=9"} | options
     result = clfeval.tune_jpt(counts=four(cells), prevalence=f"{low}..{high}", **options)
     assert result.parameters["prevalence_range"] == [low, high]
-    return {str(row["measure"]): row for row in rows_of(result, "ranges")}
+    return rows_by(result, "ranges", "measure")
 
 
 def at(cells: Cells, prevalence: float) -> dict[str, float]:
@@ -46,19 +40,19 @@ def at(cells: Cells, prevalence: float) -> dict[str, float]:
 @pytest.mark.parametrize(("low", "high"), RANGES)
 def test_nothing_on_a_dense_grid_lies_outside(cells: Cells, low: float, high: float) -> None:
     """The ends are reached where they are said to be, and nothing goes beyond them."""
-    found = ranges(cells, low, high)
-    assert list(found) == [*MEASURES, "expected_cost", "net_benefit"]
-    ends = math.log(low / (1 - low)), math.log(high / (1 - high))
-    grid = [1 / (1 + math.exp(-x)) for x in np.linspace(*ends, GRID)[1:-1]]
+    rows = ranges_by_measure(cells, low, high)
+    assert list(rows) == [*MEASURES, "expected_cost", "net_benefit"]
+    log_odds = math.log(low / (1 - low)), math.log(high / (1 - high))
+    grid = logistic(np.linspace(*log_odds, GRID)[1:-1]).tolist()
     values = [at(cells, p) for p in (low, *grid, high)]
-    for name, row in found.items():
-        least, most = row["lowest"].value, row["highest"].value
+    for name, row in rows.items():
+        least, most = value_of(row["lowest"]), value_of(row["highest"])
         slack = 1e-9 * max(abs(least), abs(most))
         assert least <= min(value[name] for value in values) + slack, name
         assert most >= max(value[name] for value in values) - slack, name
-        for end, place in ((least, row["lowest_at"]), (most, row["highest_at"])):
+        for number, place in ((least, row["lowest_at"]), (most, row["highest_at"])):
             assert low <= place <= high, name
-            assert at(cells, place)[name] == pytest.approx(end, rel=1e-9, abs=1e-10), name
+            assert at(cells, place)[name] == pytest.approx(number, rel=1e-9, abs=1e-10), name
 
 
 @pytest.mark.parametrize("cells", TABLES, ids=str)
@@ -70,60 +64,62 @@ def test_mcc_is_highest_and_epa_lowest_inside(cells: Cells) -> None:
     x, y = cells.tp / cells.positives, cells.fp / cells.negatives
     r = math.sqrt(y * (1 - y) / (x * (1 - x)))
     p = r / (1 + r)
-    found = ranges(cells, 0.001, 0.999)
+    rows = ranges_by_measure(cells, 0.001, 0.999)
     right = x > y
-    mcc = found["mcc"]
+    mcc = rows["mcc"]
     assert mcc["highest_at" if right else "lowest_at"] == pytest.approx(p, rel=1e-4)
     best = (x - y) / (math.sqrt(x * (1 - y)) + math.sqrt(y * (1 - x)))  # by hand, at that r
     assert mcc["highest" if right else "lowest"].value == pytest.approx(float(best), rel=1e-9)
-    assert found["epa"]["lowest_at"] == pytest.approx(p, rel=1e-4)
+    assert rows["epa"]["lowest_at"] == pytest.approx(p, rel=1e-4)
     least = math.sqrt(x * (1 - y) / (y * (1 - x)))
-    assert found["epa"]["lowest"].value == pytest.approx(least, rel=1e-9)
+    assert rows["epa"]["lowest"].value == pytest.approx(least, rel=1e-9)
 
 
 def test_limits_are_those_at_that_prevalence() -> None:
-    found = ranges(TABLES[0], 0.001, 0.02, interval="exact", measure=["ppv", "tar", "f_beta"])
+    rows = ranges_by_measure(
+        TABLES[0], 0.001, 0.02, interval="exact", measure=["ppv", "tar", "f_beta"]
+    )
     for name in ("ppv", "tar", "f_beta"):
-        row = found[name]
-        for end in ("lowest", "highest"):
-            there = clfeval.tune_jpt(
-                counts=four(TABLES[0]), prevalence=row[f"{end}_at"], sweep=None, measure=name
+        row = rows[name]
+        for column in ("lowest", "highest"):
+            result = clfeval.tune_jpt(
+                counts=four(TABLES[0]), prevalence=row[f"{column}_at"], sweep=None, measure=name
             )
-            expected = row_of(there, population="target")[name]
-            for part in ("value", "low", "high"):
-                assert getattr(row[end], part) == pytest.approx(getattr(expected, part), rel=1e-9)
+            expected = row_of(result, "models", population="target")[name]
+            assert value_of(row[column]) == pytest.approx(value_of(expected), rel=1e-9)
+            assert limits_of(row[column]) == pytest.approx(limits_of(expected), rel=1e-9)
 
 
 def test_infinite_and_undefined_all_along() -> None:
-    never = ranges(Cells(0, 0, 10, 10), 0.01, 0.2)["ppv"]
+    never = ranges_by_measure(Cells(0, 0, 10, 10), 0.01, 0.2)["ppv"]
     assert never["lowest"] == never["highest"] == Estimate(None, reason="no_positive_prediction")
-    certain = ranges(Cells(5, 0, 5, 10), 0.01, 0.2)["ppv_odds"]
+    certain = ranges_by_measure(Cells(5, 0, 5, 10), 0.01, 0.2)["ppv_odds"]
     assert certain["lowest"] == certain["highest"] == Estimate(None, reason="infinite")
-    for row in ranges(Cells(67, 5, 33, 95), 0.01, 0.2).values():
+    for row in ranges_by_measure(Cells(67, 5, 33, 95), 0.01, 0.2).values():
         assert row == without_limits(row)
 
 
-def simulate(**options: Any) -> dict[str, Line]:
+def simulated_by_measure(**options: Any) -> dict[str, Line]:
     options = {"prevalence_beta": PRIOR, "sweep": None} | options
     result = clfeval.tune_jpt(**options)
     assert result.parameters["prevalence_beta"] == list(options["prevalence_beta"])
-    return {str(row["measure"]): row for row in rows_of(result, "simulated")}
+    return rows_by(result, "simulated", "measure")
 
 
 def test_simulated_prevalence_against_its_quantiles() -> None:
     """Of rates alone every draw is a prevalence: monotone measures keep its quantiles in order."""
-    found = simulate(sensitivity=0.67, specificity=0.95, level=0.9)
+    rows = simulated_by_measure(sensitivity=0.67, specificity=0.95, level=0.9)
     for name, rises in (("ppv", True), ("npv", False), ("f_beta", True), ("tar", False)):
-        row = found[name]
+        row = rows[name]
         for part, share in (("low", 0.05), ("median", 0.5), ("high", 0.95)):
             p = beta_distribution.ppf([share - 0.01, share + 0.01], *PRIOR)
             if not rises:
                 p = beta_distribution.ppf([1 - share - 0.01, 1 - share + 0.01], *PRIOR)
-            ends = sorted(at(TABLES[0], each)[name] for each in p)
-            assert ends[0] <= row[part] <= ends[1], (name, part)
+            least, most = sorted(at(TABLES[0], each)[name] for each in p)
+            assert least <= row[part] <= most, (name, part)
         assert row["failed"] == 0
     # TAR is linear in the prevalence, whose mean is a / (a + b)
-    assert found["tar"]["mean"] == pytest.approx(0.95 - 0.28 * 2 / 32, abs=0.001)
+    assert rows["tar"]["mean"] == pytest.approx(0.95 - 0.28 * 2 / 32, abs=0.001)
 
 
 def test_simulated_rates_and_prevalence_against_numpy() -> None:
@@ -143,29 +139,30 @@ def test_simulated_rates_and_prevalence_against_numpy() -> None:
         "j_index": x - y,
         "net_benefit": tp - fp / 9,
     }
-    found = simulate(counts=four(TABLES[0]), measure="cost:fp=1,fn=9")
-    for name, drawn in values.items():
-        row = found[name]
+    rows = simulated_by_measure(counts=four(TABLES[0]), measure="cost:fp=1,fn=9")
+    for name, numbers in values.items():
+        row = rows[name]
         for part, share in (("low", 0.025), ("median", 0.5), ("high", 0.975)):
-            low, high = np.quantile(drawn, [share - 0.012, share + 0.012])
+            low, high = np.quantile(numbers, [share - 0.012, share + 0.012])
             assert low - 1e-9 <= row[part] <= high + 1e-9, (name, part)
-        assert row["mean"] == pytest.approx(drawn.mean(), abs=0.02 * drawn.std() + 1e-6), name
+        slack = 0.02 * numbers.std() + 1e-6
+        assert row["mean"] == pytest.approx(numbers.mean(), abs=slack), name
 
 
 def test_draws_without_a_value_are_counted() -> None:
     """Who never says positive has no PPV in any draw."""
-    row = simulate(counts=(0, 0, 10, 10))["ppv"]
+    row = simulated_by_measure(counts=(0, 0, 10, 10))["ppv"]
     assert (row["mean"], row["low"], row["median"], row["high"]) == (None,) * 4
     assert row["failed"] > 0
-    assert simulate(counts=(5, 5, 5, 5))["sensitivity"]["failed"] == 0
+    assert simulated_by_measure(counts=(5, 5, 5, 5))["sensitivity"]["failed"] == 0
 
 
 def test_seeds_and_neighbours() -> None:
     counts = {"a": (67, 5, 33, 95), "b": (69, 15, 31, 85)}
     options: dict[str, Any] = {"prevalence_beta": PRIOR, "sweep": None, "measure": ["ppv", "mcc"]}
-    both = clfeval.tune_jpt(counts=counts, **options)
-    assert both.to_json() == clfeval.tune_jpt(counts=counts, **options).to_json()
+    together = clfeval.tune_jpt(counts=counts, **options)
+    assert together.to_json() == clfeval.tune_jpt(counts=counts, **options).to_json()
     alone = clfeval.tune_jpt(counts={"b": counts["b"]}, **options)
-    assert rows_of(alone, "simulated") == rows_of(both, "simulated", model="b")
-    other = clfeval.tune_jpt(counts=counts, seed=1, **options)
-    assert rows_of(other, "simulated") != rows_of(both, "simulated")
+    assert rows_of(alone, "simulated") == rows_of(together, "simulated", model="b")
+    reseeded = clfeval.tune_jpt(counts=counts, seed=1, **options)
+    assert rows_of(reseeded, "simulated") != rows_of(together, "simulated")

@@ -12,13 +12,14 @@ import pytest
 import clfeval
 from clfeval.document import Answer
 from clfeval.document.cells import Estimate
+from tests.results import answers_of, row_of, rows_by
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "breast-cancer"
 
 
 def at_prevalence(result: Any) -> Answer:
-    """The first sentence on predictive values."""
-    return next(answer for answer in result.answer if answer.code == "at-prevalence")
+    """Return the first sentence on predictive values."""
+    return answers_of(result, "at-prevalence")[0]
 
 
 @pytest.mark.parametrize("file", ["scores.csv", "labels.csv"])
@@ -39,15 +40,17 @@ def test_both_name_the_same_model_and_threshold(file: str, prevalence: float) ->
 def test_both_mark_the_same_models_as_tied(file: str) -> None:
     tuned = clfeval.tune_jpt(FOLDER / file, positive="malignant", prevalence=0.01)
     reported = clfeval.report(FOLDER / file, positive="malignant")
-    ties = {row["model"]: row["tied"] for row in reported.tables["models"]}
-    found = {row["model"]: row["tied"] for row in tuned.tables["at_prevalence"]}
-    assert found == ties
+    tuned_rows = rows_by(tuned, "at_prevalence", "model")
+    rows = rows_by(reported, "models", "model")
+    assert tuned_rows.keys() == rows.keys()
+    for model, row in rows.items():
+        assert tuned_rows[model]["tied"] == row["tied"]
 
 
 def test_youdens_j_does_not_lead_at_a_prevalence() -> None:
     result = clfeval.tune_jpt(FOLDER / "scores.csv", positive="malignant", prevalence=0.01)
     assert not any("Youden" in answer.text for answer in result.answer)
-    assert "ROC AUC" in next(a.text for a in result.answer if a.code == "leading-model")
+    assert "ROC AUC" in answers_of(result, "leading-model")[0].text
 
 
 def test_a_range_answers_at_its_ends_and_its_middle() -> None:
@@ -55,7 +58,7 @@ def test_a_range_answers_at_its_ends_and_its_middle() -> None:
     result = clfeval.tune_jpt(counts=(67, 5, 33, 95), prevalence="0.001..0.02")
     middle = ((0.001 / 0.999) * (0.02 / 0.98)) ** 0.5  # odds, the geometric mean
     prevalences = [0.001, middle / (1 + middle), 0.02]
-    answers = [answer for answer in result.answer if answer.code == "at-prevalence"]
+    answers = answers_of(result, "at-prevalence")
     assert len(answers) == 3
     for answer, pi in zip(answers, prevalences, strict=True):
         assert answer.value == pytest.approx(0.67 * pi / (0.67 * pi + 0.05 * (1 - pi)), rel=1e-9)
@@ -74,7 +77,7 @@ def test_sentences_at_the_prevalence_of_the_rows_name_it() -> None:
 
 @pytest.mark.slow
 def test_a_lead_in_j_of_equal_models_is_significant_in_at_most_five_percent() -> None:
-    rng, false, tables = np.random.default_rng(581), 0, 2000
+    rng, false_winners, tables = np.random.default_rng(581), 0, 2000
     for _ in range(tables):
         truth = np.arange(200) < 60
         flip = rng.random((2, 200)) < 0.2
@@ -84,9 +87,9 @@ def test_a_lead_in_j_of_equal_models_is_significant_in_at_most_five_percent() ->
         result = clfeval.tune_jpt(
             table, positive="1", kind="label", measure="j_index", prevalence=0.01, sweep=None
         )
-        rows = [row for row in result.tables["winners"] if row["population"] == "target"]
-        false += rows[0]["winner"] is not None
-    assert false / tables <= 0.05 + 2 * (0.05 * 0.95 / tables) ** 0.5, false
+        row = row_of(result, "winners", population="target")
+        false_winners += row["winner"] is not None
+    assert false_winners / tables <= 0.05 + 2 * (0.05 * 0.95 / tables) ** 0.5, false_winners
 
 
 def test_undefined_values_stay_without_a_claim() -> None:

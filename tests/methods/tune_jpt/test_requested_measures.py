@@ -17,6 +17,7 @@ from clfeval.measures.odds import JPT, TUNABLE
 from clfeval.methods.curves import candidate_points, roc_points
 from clfeval.methods.tune_jpt.options import parse_tuned_measures, tunable_measures
 from tests.methods.tune_jpt.test_thresholds import best_of
+from tests.results import row_of, rows_by, value_of
 from tests.shell import at_shell
 from tests.texts import check_text
 
@@ -30,27 +31,21 @@ def tuned(**options: Any) -> Any:
 
 def test_kappa_by_hand_as_counted_at_equal_classes_and_tuned() -> None:
     """At 1:50 the cells are .67, 5, .33 and 50 x .95 ... of 51: as .67 2.5 .33 47.5."""
-    rows = {
-        row["population"]: row["kappa"].value for row in tuned(measure="kappa").tables["models"]
-    }
+    rows = rows_by(tuned(measure="kappa"), "models", "population")
     tables = {"sample": COUNTS, "1:1": (0.67, 0.05, 0.33, 0.95), "target": (0.67, 2.5, 0.33, 47.5)}
     for kind, (tp, fp, fn, tn) in tables.items():
         total = tp + fp + fn + tn
         agreed = (tp + tn) / total
         chance = ((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn)) / total**2
-        assert rows[kind] == pytest.approx((agreed - chance) / (1 - chance), rel=1e-12)
+        kappa = (agreed - chance) / (1 - chance)
+        assert value_of(rows[kind]["kappa"]) == pytest.approx(kappa, rel=1e-12)
 
 
 def test_as_counted_every_measure_is_that_of_the_report() -> None:
-    rows = {
-        row["measure"]: row["value"]
-        for row in clfeval.report(_counts(), measure="hard").tables["measures"]
-    }
-    (sample,) = (
-        row for row in tuned(measure="hard").tables["models"] if row["population"] == "sample"
-    )
+    rows = rows_by(clfeval.report(_counts(), measure="hard"), "measures", "measure")
+    sample = row_of(tuned(measure="hard"), "models", population="sample")
     for name in MORE:
-        assert sample[name] == rows[name], name
+        assert sample[name] == rows[name]["value"], name
 
 
 def _counts() -> Any:
@@ -123,7 +118,7 @@ def test_sets_hold_what_can_be_tuned_and_every_name_offered_is_taken() -> None:
 def test_the_best_of_all_thresholds_is_found_for_every_measure_but_one() -> None:
     """The geometric mean of the rates may be best off the hull: no threshold is chosen by it."""
     names = [name for name in MORE if CATALOG[name].best != "zero" and name != "g_mean"]
-    of = {name: CATALOG[name].function for name in names}
+    formulas = {name: CATALOG[name].function for name in names}
     ratios = [0.001, 0.3, 1.0, 40.0]
     for seed in range(25):
         dice = np.random.default_rng(seed)
@@ -132,11 +127,11 @@ def test_the_best_of_all_thresholds_is_found_for_every_measure_but_one() -> None
         if seed % 2:  # worse than chance
             positives, negatives = np.sort(positives)[::-1], np.sort(negatives)
         scores = ScoreCounts(np.arange(12.0), positives, negatives)
-        found, every = (
-            best_of(part(scores), ratios, of) for part in (candidate_points, roc_points)
+        of_hull, of_all = (
+            best_of(points(scores), ratios, formulas) for points in (candidate_points, roc_points)
         )
         for name in names:
-            np.testing.assert_allclose(found[name][1], every[name][1], rtol=1e-12, atol=1e-15)
+            np.testing.assert_allclose(of_hull[name][1], of_all[name][1], rtol=1e-12, atol=1e-15)
     frame = [{"truth": i % 2, "m": i / 9} for i in range(10)]
     tables = clfeval.tune_jpt(pl.DataFrame(frame), measure="g_mean", prevalence="1:9").tables
     assert "g_mean" in tables["models"][0]

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import beta
 
 import clfeval
-from clfeval.document.cells import Estimate
+from tests.results import Line, limits_of, row_of, rows_by, value_of
 
 TP, FP, FN, TN = 40, 12, 8, 90  # 48 positives, 102 negatives
 MOVING = {
@@ -28,42 +28,36 @@ MOVING = {
 }
 
 
-def rows(**options: Any) -> dict[str, dict[str, Any]]:
+def rows_by_population(**options: Any) -> dict[str, Line]:
     """Return the rows of the sample and of equal classes."""
     result = clfeval.tune_jpt(counts=(TP, FP, FN, TN), sweep=None, **options)
-    return {str(row["population"]): dict(row) for row in result.tables["models"]}
-
-
-def ends(cell: Estimate) -> tuple[float, float]:
-    assert cell.low is not None
-    assert cell.high is not None
-    return cell.low, cell.high
+    return rows_by(result, "models", "population")
 
 
 def test_f1_is_exact_and_its_odds_follow() -> None:
     """Of the 60 rows that are not TN, 40 are TP: F1 = 2 j / (1 + j), odds F1 / (1 - F1)."""
     j = np.array([beta.ppf(0.025, 40, 21), beta.ppf(0.975, 41, 20)])
-    sample = rows()["sample"]
-    assert ends(sample["f_beta"]) == pytest.approx(tuple(2 * j / (1 + j)), abs=1e-9)
-    assert ends(sample["f_odds"]) == pytest.approx(tuple(2 * j / (1 - j)), abs=1e-8)
+    sample = rows_by_population()["sample"]
+    assert limits_of(sample["f_beta"]) == pytest.approx(tuple(2 * j / (1 + j)), abs=1e-9)
+    assert limits_of(sample["f_odds"]) == pytest.approx(tuple(2 * j / (1 - j)), abs=1e-8)
 
 
 def test_a_quantity_has_one_interval_in_both_commands() -> None:
     cells = {"model": ["m"], "tp": [TP], "fp": [FP], "fn": [FN], "tn": [TN]}
-    sample, result = rows()["sample"], clfeval.phidelta(pl.DataFrame(cells))
-    (other,) = result.tables["models"]
-    same = {"f_beta": "f1", "mcc": "mcc", "tar": "accuracy", "ppv": "precision", "npv": "npv"}
-    for mine, theirs in same.items():
-        assert ends(sample[mine]) == pytest.approx(ends(other[theirs]), rel=1e-9)  # type: ignore[arg-type]
+    sample = rows_by_population()["sample"]
+    row = row_of(clfeval.phidelta(pl.DataFrame(cells)), "models")
+    names = {"f_beta": "f1", "mcc": "mcc", "tar": "accuracy", "ppv": "precision", "npv": "npv"}
+    for name, name_there in names.items():
+        assert limits_of(sample[name]) == pytest.approx(limits_of(row[name_there]), rel=1e-9)
 
 
 def test_only_what_moves_at_the_sample_hangs_on_the_totals() -> None:
-    drawn, fixed = rows(), rows(totals="fixed")
-    assert drawn["1:1"] == fixed["1:1"]
-    moved = {key for key in drawn["sample"] if drawn["sample"][key] != fixed["sample"][key]}
-    assert moved == {"f_beta", "f_odds", "mcc", "ic", "epa"}  # the others were exact, and are
-    for key in moved:
-        assert drawn["sample"][key].value == fixed["sample"][key].value
+    random, fixed = rows_by_population(), rows_by_population(totals="fixed")
+    assert random["1:1"] == fixed["1:1"]
+    changed = {key for key in random["sample"] if random["sample"][key] != fixed["sample"][key]}
+    assert changed == {"f_beta", "f_odds", "mcc", "ic", "epa"}  # the others were exact, and are
+    for key in changed:
+        assert value_of(random["sample"][key]) == value_of(fixed["sample"][key])
 
 
 @pytest.mark.parametrize(
@@ -71,7 +65,9 @@ def test_only_what_moves_at_the_sample_hangs_on_the_totals() -> None:
     [("f_beta:beta=2", ["f_beta"]), ("cost:fp=1,fn=10", ["expected_cost", "net_benefit"])],
 )
 def test_limits_are_wider_where_the_ratio_is_random(measure: str, names: list[str]) -> None:
-    narrow, wide = (rows(measure=measure, totals=t)["sample"] for t in ("fixed", "random"))
+    narrow, wide = (
+        rows_by_population(measure=measure, totals=t)["sample"] for t in ("fixed", "random")
+    )
     for name in names:
         assert wide[name].low < narrow[name].low < narrow[name].high < wide[name].high
 
@@ -82,9 +78,9 @@ def test_the_bootstrap_draws_all_rows_together() -> None:
     tp, fp, fn, _ = rng.multinomial(150, np.array([TP, FP, FN, TN]) / 150, 20_000).T
     low, high = np.quantile(2 * tp / (2 * tp + fp + fn), [0.025, 0.975])
     options: dict[str, Any] = {"interval": "bootstrap", "resamples": 20_000}
-    drawn, fixed = (rows(totals=totals, **options) for totals in ("random", "fixed"))
+    random, fixed = (rows_by_population(totals=totals, **options) for totals in ("random", "fixed"))
     slack = 0.05 * (high - low)
-    assert ends(drawn["sample"]["f_beta"]) == pytest.approx((low, high), abs=slack)
-    assert drawn["1:1"] == fixed["1:1"]
-    for name in set(drawn["sample"]) - MOVING:
-        assert drawn["sample"][name] == fixed["sample"][name]
+    assert limits_of(random["sample"]["f_beta"]) == pytest.approx((low, high), abs=slack)
+    assert random["1:1"] == fixed["1:1"]
+    for name in set(random["sample"]) - MOVING:
+        assert random["sample"][name] == fixed["sample"][name]

@@ -25,6 +25,7 @@ from clfeval.methods.measurement.score_measures import Formula
 from clfeval.methods.threshold_optimism import ThresholdRule
 from clfeval.methods.tune_jpt.tables import _at_odds
 from tests.methods.tune_jpt import brute
+from tests.results import rows_of
 from tests.thoroughness import examples
 
 ODDS = [10 ** (-3 + 6 * i / 19) for i in range(20)]  # 1:1000 .. 1000:1
@@ -50,69 +51,68 @@ def best_of(
     points: RocPoints, odds: Sequence[float], measures: Mapping[str, Formula]
 ) -> dict[str, tuple[Ints, Floats]]:
     """Return, by measure, the places of the best points and the values there."""
-    found, tables = {}, points.tables
-    for name, of in measures.items():
-        rules = [rule(name, of, r) for r in odds]
-        place = np.array([one.places(points.tp, points.fp) for one in rules])
-        value = np.array(
+    best, tables = {}, points.tables
+    for name, formula in measures.items():
+        rules = [threshold_rule(name, formula, r) for r in odds]
+        places = np.array([rule.places(points.tp, points.fp) for rule in rules])
+        values = np.array(
             [
-                of(tables if CATALOG[name].invariant else tables.tuned(r))[at]
-                if at >= 0
+                formula(tables if CATALOG[name].invariant else tables.tuned(r))[place]
+                if place >= 0
                 else np.nan
-                for r, at in zip(odds, place.tolist(), strict=True)
+                for r, place in zip(odds, places.tolist(), strict=True)
             ]
         )
-        found[name] = place, value
-    return found
+        best[name] = places, values
+    return best
 
 
-def rule(name: str, of: Formula, ratio: float) -> ThresholdRule:
+def threshold_rule(name: str, formula: Formula, ratio: float) -> ThresholdRule:
     """Return the rule of a measure that is to be best at odds."""
-    at = of if CATALOG[name].invariant else partial(_at_odds, of, ratio)
-    return ThresholdRule(name, RequestedMeasure(name, replace(CATALOG[name], compute=at), {}))
+    compute = formula if CATALOG[name].invariant else partial(_at_odds, formula, ratio)
+    return ThresholdRule(name, RequestedMeasure(name, replace(CATALOG[name], compute=compute), {}))
 
 
-def check(
+def check_best(
     rows: Sequence[tuple[float, int]], names: Sequence[str], odds: Sequence[float], beta: float = 1
 ) -> None:
     """Hold the best of the candidates against the best of all thresholds."""
-    known = measure_functions("confusion", beta=beta, stakes=STAKES)
+    formulas = measure_functions("confusion", beta=beta, stakes=STAKES)
     points = candidate_points(brute.score_counts(rows))
-    found = best_of(points, odds, {name: known[name] for name in names})
+    best = best_of(points, odds, {name: formulas[name] for name in names})
     every = brute.every_point(rows)
     for name in names:
         for i, r in enumerate(odds):
             value, cut = brute.best_point(every, name, r, beta)
-            place = found[name][0][i]
-            mine = found[name][1][i]
+            place, best_value = (numbers[i] for numbers in best[name])
             if cut is None:
                 assert place == -1
-                assert math.isnan(mine)
+                assert math.isnan(best_value)
             else:
-                assert mine == pytest.approx(value, rel=1e-12, abs=1e-12), (name, r)
+                assert best_value == pytest.approx(value, rel=1e-12, abs=1e-12), (name, r)
                 if points.thresholds[place] == cut:
                     continue
                 # IC is the same for (tp, fp) and (1 - tp, 1 - fp), up to its rounding: a tie
                 assert name == "ic"
                 tp, fp = points.tp[place].item(), points.fp[place].item()
-                same = brute.measured(name, tp, fp, *every[-1][1:], r)
-                assert same == pytest.approx(value, rel=1e-12, abs=1e-15), (name, r)
+                tied = brute.measure_value(name, tp, fp, *every[-1][1:], r)
+                assert tied == pytest.approx(value, rel=1e-12, abs=1e-15), (name, r)
 
 
 @pytest.mark.parametrize(("file", "column", "positive", "decimals"), REAL)
 def test_real_scores(file: str, column: str, positive: str, decimals: int | None) -> None:
-    check(brute.fixture(file, column, positive, decimals), NAMES, ODDS)
+    check_best(brute.fixture(file, column, positive, decimals), NAMES, ODDS)
 
 
 @pytest.mark.parametrize("beta", [0.5, 2.0])
 @pytest.mark.parametrize("model", MODELS)
 def test_real_scores_with_recall_weighed(model: str, beta: float) -> None:
-    check(brute.fixture(CANCER, model, "malignant"), ("f_beta",), ODDS, beta)
+    check_best(brute.fixture(CANCER, model, "malignant"), ("f_beta",), ODDS, beta)
 
 
 @pytest.mark.parametrize("model", ["naive_bayes", "tree"])
 def test_the_other_measures(model: str) -> None:
-    check(brute.fixture(CANCER, model, "malignant"), REST, ODDS[::6])
+    check_best(brute.fixture(CANCER, model, "malignant"), REST, ODDS[::6])
 
 
 # few distinct scores, so that rows of both classes share them
@@ -124,14 +124,14 @@ tables = st.lists(st.tuples(st.integers(0, 7).map(float), st.integers(0, 1)), ma
 @examples(150)
 @given(tables, st.sampled_from([0.001, 0.01, 0.5, 1.0, 2.0, 30.0, 1000.0]))
 def test_small_tables_with_ties(rows: list[tuple[float, int]], odds: float) -> None:
-    check(rows, (*NAMES, *REST), [odds])
+    check_best(rows, (*NAMES, *REST), [odds])
 
 
 # P = 4, N = 4: (tp, fp) is (0, 0), .9 (1, 0), .8 (2, 0), .6 (3, 1), .4 (3, 2), .3 (4, 3), .1 (4, 4)
 HAND = [(0.9, 1), (0.8, 1), (0.6, 1), (0.6, 0), (0.4, 0), (0.3, 1), (0.3, 0), (0.1, 0)]
 
 
-def best(name: str, odds: float) -> tuple[float, float]:
+def best_threshold_and_value(name: str, odds: float) -> tuple[float, float]:
     points = candidate_points(brute.score_counts(HAND))
     measures = {name: measure_functions("confusion", beta=1.0, stakes=STAKES)[name]}
     place, value = best_of(points, [odds], measures)[name]
@@ -144,16 +144,19 @@ def test_by_hand() -> None:
     At 1:3 a false positive weighs 3/4 / 4, a hit 1/4 / 4: TAR = (2 + 12) / 16 at .8 is best. At
     3:1 it is (3·3 + 3) / 16 at .6, but also (3·4 + 1) / 16 at .3, which is more.
     """
-    assert best("j_index", 1.0) == (0.8, 0.5)
-    assert best("tar", 1 / 3) == (0.8, pytest.approx(14 / 16))
-    assert best("tar", 3.0) == (0.3, pytest.approx(13 / 16))
+    assert best_threshold_and_value("j_index", 1.0) == (0.8, 0.5)
+    assert best_threshold_and_value("tar", 1 / 3) == (0.8, pytest.approx(14 / 16))
+    assert best_threshold_and_value("tar", 3.0) == (0.3, pytest.approx(13 / 16))
     # .9 and .8 are never wrong: both infinite, .8 has the larger delta
-    assert best("ppv_odds", 1.0) == (0.8, math.inf)
-    assert best("ppv", 1e-6) == (0.8, 1.0)
+    assert best_threshold_and_value("ppv_odds", 1.0) == (0.8, math.inf)
+    assert best_threshold_and_value("ppv", 1e-6) == (0.8, 1.0)
     # costs 1 and 5 at 1:1, a row: none 5/2, .8 5/4, .6 (1/4 + 5/4)/2, .3 (3/4)/2, all 1/2
-    assert best("expected_cost", 1.0) == (0.3, pytest.approx(3 / 8))
+    assert best_threshold_and_value("expected_cost", 1.0) == (0.3, pytest.approx(3 / 8))
     # where positives are rare, saying never positive costs 5 r / (1 + r), and .8 half of it
-    assert best("expected_cost", 1e-3) == (0.8, pytest.approx(2.5 * 1e-3 / (1 + 1e-3)))
+    assert best_threshold_and_value("expected_cost", 1e-3) == (
+        0.8,
+        pytest.approx(2.5 * 1e-3 / (1 + 1e-3)),
+    )
 
 
 def test_the_work_per_odds_is_that_of_the_hull() -> None:
@@ -164,14 +167,14 @@ def test_the_work_per_odds_is_that_of_the_hull() -> None:
     hit = (rng.random(n) < score**2).astype(np.int64)
     rows = list(zip(score.tolist(), hit.tolist(), strict=True))
     points = candidate_points(brute.score_counts(rows))
-    seen: list[int] = []
+    sizes: list[int] = []
 
     def counting(t: Confusion) -> Floats:
-        seen.append(int(np.size(t.tp)))
+        sizes.append(int(np.size(t.tp)))
         return measure_functions("confusion", beta=1.0)["mcc"](t)
 
     best_of(points, ODDS, {"mcc": counting})
-    assert sum(seen) == 2 * len(ODDS) * len(points.tp)  # and once more for the values
+    assert sum(sizes) == 2 * len(ODDS) * len(points.tp)  # and once more for the values
     assert len(points.tp) < n / 100
     all_points = roc_points(brute.score_counts(rows))
     assert len(all_points.tp) == n + 1
@@ -183,11 +186,7 @@ def test_the_row_of_a_best_threshold() -> None:
     result = clfeval.tune_jpt(
         frame, positive="1", threshold=0.6, prevalence=["1:3", "3:1"], measure="tar", sweep=None
     )
-    rows = [
-        row
-        for row in result.tables["thresholds"]
-        if (row["population"], row["measure"]) == ("target", "tar")
-    ]
+    rows = rows_of(result, "thresholds", population="target", measure="tar")
     expected = ("1:3", 0.8, 0.5, 1, 14), ("3:1", 0.3, 1, 0.25, 13)
     for row, (odds, cut, sensitivity, specificity, right) in zip(rows, expected, strict=True):
         assert (row["odds"], row["threshold"], row["rule"]) == (odds, cut, "score >= t")
@@ -195,12 +194,12 @@ def test_the_row_of_a_best_threshold() -> None:
         assert row["value"] == Estimate(pytest.approx(right / 16))
         assert row["fixed_threshold"] == 0.6
         assert row["fixed_value"] == Estimate(pytest.approx(12 / 16))
-    cuts = [row for row in result.tables["cutoffs"] if row["measure"] == "tar"]
+    cuts = rows_of(result, "cutoffs", measure="tar")
     assert {("1:3", 0.8), ("3:1", 0.3)} <= {(row["odds"], row["threshold"]) for row in cuts}
     # with one score there is nothing between nobody and everybody, where MCC is 0/0
-    same = pl.DataFrame({"truth": [1, 0, 1, 0], "m": [0.5] * 4})
-    result = clfeval.tune_jpt(same, positive="1", measure="mcc", sweep=None, kind="score")
-    for row in (row for row in result.tables["thresholds"] if row["measure"] == "mcc"):
+    equal = pl.DataFrame({"truth": [1, 0, 1, 0], "m": [0.5] * 4})
+    result = clfeval.tune_jpt(equal, positive="1", measure="mcc", sweep=None, kind="score")
+    for row in rows_of(result, "thresholds", measure="mcc"):
         assert (row["threshold"], row["rule"]) == (None, None)
         assert row["value"] == row["corrected"] == Estimate(None, reason="zero_margin")
-    assert not [row for row in result.tables["cutoffs"] if row["measure"] == "mcc"]
+    assert not rows_of(result, "cutoffs", measure="mcc")

@@ -14,7 +14,16 @@ from clfeval.api.result import Result
 from clfeval.document.cells import Estimate
 from clfeval.measures.catalog import CATALOG
 from tests.methods.tune_jpt.differences import Two, difference, everywhere
-from tests.methods.tune_jpt.reference import Cells, ratio_of, row_of, rows_of
+from tests.methods.tune_jpt.reference import Cells, ratio_of
+from tests.results import (
+    answers_of,
+    limits_of,
+    row_of,
+    rows_of,
+    value_of,
+    warning_codes,
+    warning_messages,
+)
 from tests.texts import check_text, numbers_in
 
 # b finds fewer positives and alarms less often
@@ -27,11 +36,11 @@ TABLES = (CLEAR, LOOSE, ONE_SIDE)
 def tune(two: Two, *, paired: bool = True, **options: Any) -> Result:
     options = {"measure": "tar", "points": 2} | options
     if paired:
-        return clfeval.tune_jpt(two.frame(), weight="n", **options)
+        return clfeval.tune_jpt(two.weighted_rows(), weight="n", **options)
     return clfeval.tune_jpt(counts=two.counts(), **options)
 
 
-def called(two: Two, r: float, **options: Any) -> str | None:
+def significant_winner(two: Two, r: float, **options: Any) -> str | None:
     """Return who is significantly better, by hand."""
     _, low, high = difference(two, r, **options)
     return "a" if low > 0 else "b" if high < 0 else None
@@ -53,11 +62,11 @@ def test_the_winner_beats_the_other(two: Two, paired: bool, level: float) -> Non
         leader = max(value, key=lambda name: value[name])
         assert row["leader"] == leader
         assert row["value"] == Estimate(pytest.approx(float(value[leader]), rel=1e-5))
-        sure = everywhere(level) if row["population"] == "sweep" else level
-        winner = called(two, row["ratio"], paired=paired, level=sure)
+        row_level = everywhere(level) if row["population"] == "sweep" else level
+        winner = significant_winner(two, row["ratio"], paired=paired, level=row_level)
         assert row["winner"] == winner
-        (other,) = {"a", "b"} - {leader}
-        assert row["tied"] == ([] if winner else [other])
+        (second,) = {"a", "b"} - {leader}
+        assert row["tied"] == ([] if winner else [second])
 
 
 @pytest.mark.parametrize("two", TABLES)
@@ -74,13 +83,17 @@ def test_the_limits_of_a_crossing_are_where_leads_become_significant(
     crossing = row["crossing"]
     assert crossing.value is not None
     below, above = row["leads_below"], row["leads_above"]
-    for end, leads, sign in ((crossing.low, below, -1), (crossing.high, above, 1)):
-        if end is None:
-            assert called(two, 1000.0**sign, paired=paired, level=level) is None
+    for limit, leads, sign in ((crossing.low, below, -1), (crossing.high, above, 1)):
+        if limit is None:
+            assert significant_winner(two, 1000.0**sign, paired=paired, level=level) is None
         else:
-            r = end / (1 - end)
-            assert called(two, r * (1 - sign * 1e-6), paired=paired, level=level) is None
-            assert called(two, r * (1 + sign * 1e-6), paired=paired, level=level) == leads
+            r = limit / (1 - limit)
+            assert (
+                significant_winner(two, r * (1 - sign * 1e-6), paired=paired, level=level) is None
+            )
+            assert (
+                significant_winner(two, r * (1 + sign * 1e-6), paired=paired, level=level) == leads
+            )
     if crossing.low is not None and crossing.high is not None:
         assert crossing.low < crossing.value < crossing.high
     check_text(row["verdict"])
@@ -88,14 +101,15 @@ def test_the_limits_of_a_crossing_are_where_leads_become_significant(
 
 def test_shared_rows_tell_more() -> None:
     """The same counts from the same rows: fewer odds are undecided than from other rows."""
-    same, other = (row_of(tune(CLEAR, paired=paired), "crossovers") for paired in (True, False))
-    assert same["crossing"].value == pytest.approx(other["crossing"].value, rel=1e-12)
+    paired, unpaired = (tune(CLEAR, paired=is_paired) for is_paired in (True, False))
+    crossing, wider = (row_of(result, "crossovers")["crossing"] for result in (paired, unpaired))
+    assert value_of(crossing) == pytest.approx(value_of(wider), rel=1e-12)
     # dtnr = (860 - 700) / 1000 of dtnr - dtpr = .16 + .1
-    assert same["crossing"].value == pytest.approx(0.16 / 0.26, rel=1e-9)
-    assert other["crossing"].low < same["crossing"].low
-    assert same["crossing"].high < other["crossing"].high
-    assert "unpaired" in {warning.code for warning in tune(CLEAR, paired=False).warnings}
-    assert "unpaired" not in {warning.code for warning in tune(CLEAR).warnings}
+    assert value_of(crossing) == pytest.approx(0.16 / 0.26, rel=1e-9)
+    assert wider.low < crossing.low
+    assert crossing.high < wider.high
+    assert "unpaired" in warning_codes(unpaired)
+    assert "unpaired" not in warning_codes(paired)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +153,7 @@ def test_the_leader_has_the_best_value(measure: str) -> None:
 
 def test_a_winner_beats_every_other() -> None:
     """Twins lead where positives are rare: neither wins, and only the other is undecided."""
-    frame = CLEAR.frame().with_columns(c=pl.col("b"))
+    frame = CLEAR.weighted_rows().with_columns(c=pl.col("b"))
     result = clfeval.tune_jpt(
         frame, weight="n", measure="tar", prevalence=["1:50", "50:1"], sweep=None
     )
@@ -160,13 +174,12 @@ def test_without_intervals_there_are_leaders_and_no_winners() -> None:
 
 
 def test_bootstrap_intervals_call_much_the_same() -> None:
-    exact, drawn = (
+    exact, bootstrap = (
         row_of(tune(CLEAR, interval=kind), "crossovers")["crossing"]
         for kind in ("exact", "bootstrap")
     )
-    assert drawn.value == exact.value
-    assert drawn.low == pytest.approx(exact.low, abs=0.03)
-    assert drawn.high == pytest.approx(exact.high, abs=0.03)
+    assert value_of(bootstrap) == value_of(exact)
+    assert limits_of(bootstrap) == pytest.approx(limits_of(exact), abs=0.03)
 
 
 def test_an_undefined_model_leads_nowhere() -> None:
@@ -175,10 +188,10 @@ def test_an_undefined_model_leads_nowhere() -> None:
     result = clfeval.tune_jpt(counts=counts, measure="ppv", points=3)
     for row in rows_of(result, "winners"):
         assert row["leader"] == "k"
-    both = clfeval.tune_jpt(
+    undefined = clfeval.tune_jpt(
         counts={"m": (0, 0, 10, 10), "k": (0, 0, 9, 9)}, measure="ppv", points=3
     )
-    for row in rows_of(both, "winners"):
+    for row in rows_of(undefined, "winners"):
         assert (row["leader"], row["winner"], row["value"].value) == (None, None, None)
         assert row["value"].reason == "no_positive_prediction"
 
@@ -199,38 +212,40 @@ def test_all_pairs_of_a_class_ratio_are_judged_together() -> None:
 
     x = three.select(*"abc").to_numpy()[:100] / 200  # what each positive adds to TAR
     v = 100 * np.cov(x.T, bias=True)
-    more = (0.5 / 101 * 202 / 200) ** 2  # of each of the two classes
-    s = np.sqrt((v[0, 0] + v[1, 1] - 2 * v[0, 1] + 2 * more) * 200 / 199)
+    half_row = (0.5 / 101 * 202 / 200) ** 2  # of each of the two classes
+    s = np.sqrt((v[0, 0] + v[1, 1] - 2 * v[0, 1] + 2 * half_row) * 200 / 199)
     z = (x[:, 0] - x[:, 1]).sum() / s
     alone = 2 * float(stats.t.sf(z, 99))
     two = three.drop("c")
     assert winner(two, alone * 1.001) == ("a", [])
     assert winner(two, alone * 0.999) == (None, ["b"])
-    drawn = np.random.default_rng(1).multivariate_normal(np.zeros(3), v, 400_000)
+    normal = np.random.default_rng(1).multivariate_normal(np.zeros(3), v, 400_000)
     largest = np.max(
         [
-            np.abs(drawn[:, i] - drawn[:, j]) / np.sqrt(v[i, i] + v[j, j] - 2 * v[i, j])
+            np.abs(normal[:, i] - normal[:, j]) / np.sqrt(v[i, i] + v[j, j] - 2 * v[i, j])
             for i, j in ((0, 1), (0, 2), (1, 2))
         ],
         axis=0,
     )
-    together = float((largest >= stats.norm.isf(alone / 2)).mean())
-    assert 1.5 * alone < together < 2.9 * alone
-    assert winner(three, together * 1.15) == ("a", [])
-    assert "b" in winner(three, together * 0.85)[1]
+    joint = float((largest >= stats.norm.isf(alone / 2)).mean())
+    assert 1.5 * alone < joint < 2.9 * alone
+    assert winner(three, joint * 1.15) == ("a", [])
+    assert "b" in winner(three, joint * 0.85)[1]
 
 
 def test_limits_of_crossings_hold_for_all_pairs_together() -> None:
     """Three models are three pairs: each is judged at a third of the 5 % that all may err."""
-    three = CLEAR.frame().with_columns(never=pl.lit(0))
+    three = CLEAR.weighted_rows().with_columns(never=pl.lit(0))
     result = clfeval.tune_jpt(three, weight="n", measure="tar", points=2)
     row = row_of(result, "crossovers", first="a", second="b")
     level = everywhere(0.95, pairs=3)
     assert level > everywhere(0.95)
-    for end, sign in ((row["crossing"].low, -1), (row["crossing"].high, 1)):
-        r = end / (1 - end)
-        assert called(CLEAR, r * (1 - sign * 1e-6), level=level) is None
-        assert called(CLEAR, r * (1 + sign * 1e-6), level=level) == ("a" if sign > 0 else "b")
+    for limit, sign in zip(limits_of(row["crossing"]), (-1, 1), strict=True):
+        r = limit / (1 - limit)
+        assert significant_winner(CLEAR, r * (1 - sign * 1e-6), level=level) is None
+        assert significant_winner(CLEAR, r * (1 + sign * 1e-6), level=level) == (
+            "a" if sign > 0 else "b"
+        )
 
 
 @pytest.mark.slow
@@ -267,12 +282,12 @@ def test_pairs_of_many_models_are_compared_on_request() -> None:
     result = clfeval.tune_jpt(counts=counts, **options)
     assert "crossovers" not in result.tables
     assert len(rows_of(result, "winners", population="sweep")) == 2
-    (note,) = (one.message for one in result.warnings if one.code == "pairs-on-request")
+    (note,) = warning_messages(result, "pairs-on-request")
     assert note.endswith("measure='tar'")
     check_text(note)
-    asked = clfeval.tune_jpt(counts=counts, measure="tar", **options)
-    assert len(rows_of(asked, "crossovers")) == 31 * 30 / 2
-    assert "pairs-on-request" not in {one.code for one in asked.warnings}
+    requested = clfeval.tune_jpt(counts=counts, measure="tar", **options)
+    assert len(rows_of(requested, "crossovers")) == 31 * 30 / 2
+    assert "pairs-on-request" not in warning_codes(requested)
     few = clfeval.tune_jpt(counts=dict(list(counts.items())[:30]), **options)
     assert len(rows_of(few, "crossovers")) == 30 * 29 / 2
 
@@ -306,12 +321,12 @@ def test_a_margin_says_which_differences_matter(
         equivalent,
         possibly_better,
     ]
-    said = [one.text for one in result.answer if one.code == "margin"]
-    check_text(said)
-    assert len(said) == (margin is not None)
+    texts = [sentence.text for sentence in answers_of(result, "margin")]
+    check_text(texts)
+    assert len(texts) == (margin is not None)
     if margin is not None:
         assert row["least_lead"] == pytest.approx(low, rel=1e-9)
-        assert margin in numbers_in(said[0])
+        assert margin in numbers_in(texts[0])
 
 
 def test_a_lead_may_be_as_large_as_matters_or_not() -> None:
@@ -321,7 +336,7 @@ def test_a_lead_may_be_as_large_as_matters_or_not() -> None:
     for margin in (low * 0.9, low * 1.1):
         result = tune(CLEAR, prevalence="5:1", sweep=None, margin={"tar": margin})
         assert row_of(result, "winners", population="target")["verdict"] == "better"
-        check_text(one.text for one in result.answer if one.code == "margin")
+        check_text(sentence.text for sentence in answers_of(result, "margin"))
 
 
 def test_a_margin_needs_models_to_compare() -> None:

@@ -9,10 +9,10 @@ from clfeval.api.commands import tune_jpt
 from clfeval.api.result import Result
 from clfeval.document.cells import Estimate
 from tests.process.program import clfeval
+from tests.results import Line, estimate_of, four_cells, rows_by, value_of
 from tests.shell import at_shell
 from tests.tables.door import Door
 
-Row = dict[str, Any]
 CCP, RF = (67, 5, 33, 95), (69, 15, 31, 85)  # Nishimura's pooled rates, of 100 and 100
 COUNTS = "67,5,33,95"
 RESULTS: dict[str, Result] = {}
@@ -23,49 +23,35 @@ def tuned(table: Any = None, **options: Any) -> Result:
 
     Given counts are tuned once: nothing in a result can be changed.
     """
-    asked = repr(options)
-    if table is None and asked in RESULTS:
-        return RESULTS[asked]
+    request = repr(options)
+    if table is None and request in RESULTS:
+        return RESULTS[request]
     result = tune_jpt(table, **{"sweep": None, **options})
     result.to_json()
     if table is None:
-        RESULTS[asked] = result
+        RESULTS[request] = result
     return result
 
 
-def rows_of(result: Result, population: str, table: str = "models") -> dict[str, Row]:
+def rows_at(result: Result, population: str) -> dict[str, Line]:
     """Return the rows of the whole table at one kind of population, by model."""
-    rows = [dict(row) for row in result.tables[table]]
-    found = [row for row in rows if row["population"] == population and row["slice"] is None]
-    named = {str(row["model"]): row for row in found}
-    assert len(named) == len(found), "two rows of one model"
-    return named
+    return rows_by(result, "models", "model", population=population, slice=None)
 
 
-def cells(result: Result, population: str = "sample") -> dict[str, tuple[Any, ...]]:
+def cells_by_model(result: Result, population: str = "sample") -> dict[str, tuple[Any, ...]]:
     """Return tp, fp, fn, tn of every model."""
-    rows = rows_of(result, population)
-    return {name: tuple(row[c] for c in ("tp", "fp", "fn", "tn")) for name, row in rows.items()}
+    return {name: four_cells(row) for name, row in rows_at(result, population).items()}
 
 
-def one(result: Result, measure: str, population: str = "target") -> Estimate:
+def estimate_at(result: Result, measure: str, population: str = "target") -> Estimate:
     """Return the estimate of the only model in the only population of a kind."""
-    (row,) = rows_of(result, population).values()
-    found = row[measure]
-    assert isinstance(found, Estimate)
-    return found
+    (row,) = rows_at(result, population).values()
+    return estimate_of(row[measure])
 
 
-def value(result: Result, measure: str, population: str = "target") -> float:
+def value_at(result: Result, measure: str, population: str = "target") -> float:
     """Return the value of an estimate that is defined."""
-    found = one(result, measure, population)
-    assert found.value is not None, f"{measure} is {found.reason}"
-    return found.value
-
-
-def codes(result: Result) -> list[str]:
-    """Return the codes of the warnings."""
-    return [warning.code for warning in result.warnings]
+    return value_of(estimate_at(result, measure, population))
 
 
 TUNED = Door(partial(at_shell(tune_jpt), sweep=None))

@@ -13,15 +13,15 @@ from tests.methods.tune_jpt.requests.door import (
     CCP,
     COUNTS,
     RF,
-    cells,
-    codes,
+    cells_by_model,
     command,
-    one,
-    rows_of,
+    estimate_at,
+    rows_at,
     tuned,
     usage_message,
-    value,
+    value_at,
 )
+from tests.results import four_cells, limits_of, value_of, warning_codes, warning_messages
 from tests.texts import check_text, problem_places
 
 BAD_COUNTS = [
@@ -75,7 +75,7 @@ def test_a_model_may_have_any_name(name: str) -> None:
     code, out = command(f"--counts={name}={COUNTS}", "--measure", "ppv")
     assert code == 0
     assert name in out
-    assert cells(tuned(counts={name: CCP})) == {name: CCP}
+    assert cells_by_model(tuned(counts={name: CCP})) == {name: CCP}
 
 
 @pytest.mark.parametrize("names", [("", ""), ("rf=", "rf="), ("", "model=")])
@@ -97,23 +97,21 @@ def test_counts_may_be_any_whole_numbers() -> None:
 
 def test_counts_are_kept_to_the_last_row() -> None:
     """More than a float holds exactly."""
-    shown = ("sensitivity", "specificity", "tar", "ppv", "mcc", "ic")
+    measures = ("sensitivity", "specificity", "tar", "ppv", "mcc", "ic")
     many = (10**15, 10**15 - 1, 2**53 + 1, 3)
-    result = tuned(counts=many, prevalence="1:1000000", measure=shown)
-    assert cells(result) == {"model": many}
+    result = tuned(counts=many, prevalence="1:1000000", measure=measures)
+    assert cells_by_model(result) == {"model": many}
     assert result.summary["rows"] == sum(many)
     share = Fraction(10**15, 10**15 + 2**53 + 1)
-    assert value(result, "sensitivity", "sample") == pytest.approx(float(share), rel=1e-15)
-    for measure in shown:
+    assert value_at(result, "sensitivity", "sample") == pytest.approx(float(share), rel=1e-15)
+    for measure in measures:
         for population in ("sample", "1:1", "target"):
-            found = one(result, measure, population)
-            assert found.value is not None
-            assert found.low is not None
-            assert found.high is not None
-            assert found.low <= found.value <= found.high
+            estimate = estimate_at(result, measure, population)
+            low, high = limits_of(estimate)
+            assert low <= value_of(estimate) <= high
     huge = (2**60,) * 4
-    assert cells(tuned(counts=huge, measure="tar")) == {"model": huge}
-    assert value(tuned(counts=huge, measure="tar"), "tar", "1:1") == 0.5
+    assert cells_by_model(tuned(counts=huge, measure="tar")) == {"model": huge}
+    assert value_at(tuned(counts=huge, measure="tar"), "tar", "1:1") == 0.5
 
 
 @pytest.mark.parametrize("counts", ["0,5,0,95", "67,0,33,0", "0,0,0,0"])
@@ -127,21 +125,21 @@ def test_a_class_that_nobody_counted_cannot_be_tuned(counts: str) -> None:
 
 def test_one_model_of_several_may_lack_a_class() -> None:
     result = tuned(counts={"a": CCP, "b": (0, 5, 0, 95), "c": (0, 0, 0, 0)}, prevalence="1:100")
-    assert codes(result).count("single-class") == 2
-    said = [warning.message for warning in result.warnings if warning.code == "single-class"]
-    assert "'a'" not in said[0] + said[1]
-    assert ["'b'" in one for one in said] == [True, False]
-    check_text(said)
-    rows = rows_of(result, "target")
+    assert warning_codes(result).count("single-class") == 2
+    notes = warning_messages(result, "single-class")
+    assert "'a'" not in notes[0] + notes[1]
+    assert ["'b'" in note for note in notes] == [True, False]
+    check_text(notes)
+    rows = rows_at(result, "target")
     for name in ("b", "c"):
-        assert [rows[name][cell] for cell in ("tp", "fp", "fn", "tn")] == [None] * 4
+        assert four_cells(rows[name]) == (None,) * 4
         for measure in ("tar", "ppv", "npv", "mcc", "epa", "dor", "sensitivity"):
             assert rows[name][measure].value is None
             assert rows[name][measure].reason == "no_positive_truth"
     assert rows["b"]["specificity"].value == 95 / 100
     assert rows["c"]["specificity"].value is None
     assert rows["a"]["tar"].value == pytest.approx((0.67 + 0.95 * 100) / 101, rel=1e-14)
-    sample = rows_of(result, "sample")["b"]
+    sample = rows_at(result, "sample")["b"]
     assert (sample["odds"], sample["prevalence"], sample["rows"]) == (None, None, 100)
     assert {row["crossing"].reason for row in result.tables["crossovers"]} == {"undefined"}
     assert result.summary == dict.fromkeys(("rows", "positives", "negatives", "prevalence", "odds"))
@@ -191,7 +189,7 @@ def test_rates_alone_have_values_and_no_intervals() -> None:
             interval=interval,
             sweep="1:9..9:1",
         )
-        assert codes(result)[0] == "rates-only"
+        assert warning_codes(result)[0] == "rates-only"
         assert (result.parameters["interval"], result.parameters["interval_methods"]) == (
             "none",
             {},
@@ -202,7 +200,7 @@ def test_rates_alone_have_values_and_no_intervals() -> None:
                 if isinstance(cell, clfeval.Estimate):
                     assert (cell.low, cell.high) == (None, None)
         # TP 0.67 x 10/1010 rows, FP 0.05 x 1000/1010
-        assert value(result, "ppv") == pytest.approx(0.67 / (0.67 + 0.05 * 100), rel=1e-14)
+        assert value_at(result, "ppv") == pytest.approx(0.67 / (0.67 + 0.05 * 100), rel=1e-14)
 
 
 WITHOUT_TABLE = [

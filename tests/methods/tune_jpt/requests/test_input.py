@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 
 from tests.methods.tune_jpt.requests.door import (
-    cells,
-    codes,
+    cells_by_model,
     data_message,
-    rows_of,
+    rows_at,
     tuned,
     usage_message,
-    value,
+    value_at,
 )
+from tests.results import warning_codes, warning_messages
 from tests.tables.door import EXPECTED, FRAME, encoded, write
 from tests.texts import check_text, problem_places
 
@@ -42,7 +42,7 @@ LAYOUTS = {
     + b"".join(f"{t},{a},{1 - a},{b},{1 - b}\n".encode() for _, t, a, b in FRAME.rows()),
     "counts": b"model,tp,fp,fn,tn\n"
     + b"".join(
-        f"{name},{','.join(map(str, found))}\n".encode() for name, found in EXPECTED.items()
+        f"{name},{','.join(map(str, cells))}\n".encode() for name, cells in EXPECTED.items()
     ),
     "weighted": FRAME.drop("id").with_columns(n=pl.lit(1)).write_csv().encode(),
 }
@@ -52,12 +52,12 @@ OPTIONS: dict[str, dict[str, Any]] = {"labels": {"positive": "ill"}, "weighted":
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_gives_the_same_tables(layout: str) -> None:
     result = tuned(write("t.csv", LAYOUTS[layout]), prevalence="1:9", **OPTIONS.get(layout, {}))
-    assert cells(result) == EXPECTED
+    assert cells_by_model(result) == EXPECTED
     # a: 1 of 2 positives and 1 of 2 negatives called; TP 1/2 x 100, FP 1/2 x 900 of 1000 rows
-    assert cells(result, "target")["a"] == pytest.approx((50, 450, 50, 450), rel=1e-14)
+    assert cells_by_model(result, "target")["a"] == pytest.approx((50, 450, 50, 450), rel=1e-14)
     scored = layout in ("scores", "probabilities")
     assert ("thresholds" in result.tables, "cutoffs" in result.tables) == (scored, scored)
-    assert ("chosen-threshold" in codes(result)) == scored
+    assert ("chosen-threshold" in warning_codes(result)) == scored
     thresholds = {row["threshold"] for row in result.tables["models"]}
     assert thresholds == ({0.5} if scored else {None})
 
@@ -72,7 +72,7 @@ def test_several_files_and_a_glob_are_one_table() -> None:
     for table in (names, "part-*.csv"):
         parts = tuned(table, positive="malignant", prevalence="1:9")
         assert parts.tables == whole.tables
-        assert [item.rows for item in parts.inputs] == [100, 100, 85]
+        assert [file.rows for file in parts.inputs] == [100, 100, 85]
     assert "[repeated-file]" in usage_message(["part-0.csv", "part-*.csv"], positive="malignant")
 
 
@@ -83,14 +83,14 @@ def test_fractional_weights_have_values() -> None:
     table = write("t.csv", WEIGHTS)
     result = tuned(table, weight="n", interval="none", prevalence="1:9", prevalence_beta=(2, 98))
     # 1.5, 1, .5 and 2 of the mean weight 1.25
-    assert cells(result)["a"] == pytest.approx((1.2, 0.8, 0.4, 1.6))
+    assert cells_by_model(result)["a"] == pytest.approx((1.2, 0.8, 0.4, 1.6))
     # 1.5 of 2 positives, 1 of 3 negatives
-    assert value(result, "ppv") == pytest.approx(0.75 / (0.75 + 9 / 3), rel=1e-14)
-    assert value(result, "npv", "sample") == 2 / 2.5
+    assert value_at(result, "ppv") == pytest.approx(0.75 / (0.75 + 9 / 3), rel=1e-14)
+    assert value_at(result, "npv", "sample") == 2 / 2.5
     for kind in ("sample", "1:1", "target"):
         assert all(
             (cell.low, cell.high) == (None, None)
-            for row in rows_of(result, kind).values()
+            for row in rows_at(result, kind).values()
             for cell in (row["ppv"], row["mcc"], row["dor"])
         )
 
@@ -141,8 +141,8 @@ def test_options_of_predictions_are_refused_for_counts(options: dict[str, Any]) 
 def test_counts_by_slice_add_up() -> None:
     content = "model,site,tp,fp,fn,tn\nm,A,60,5,33,95\nm,B,7,0,0,0\nm,C,0,0,0,40\n"
     result = tuned(write("t.csv", content), by="site")
-    assert cells(result) == {"m": (60 + 7, 5, 33, 95 + 40)}
-    said = [warning.message for warning in result.warnings if warning.code == "single-class"]
-    assert ["site=B" in one for one in said] == [True, False]
-    assert ["site=C" in one for one in said] == [False, True]
-    check_text([*said, usage_message(content, by="tp")])
+    assert cells_by_model(result) == {"m": (60 + 7, 5, 33, 95 + 40)}
+    notes = warning_messages(result, "single-class")
+    assert ["site=B" in note for note in notes] == [True, False]
+    assert ["site=C" in note for note in notes] == [False, True]
+    check_text([*notes, usage_message(content, by="tp")])

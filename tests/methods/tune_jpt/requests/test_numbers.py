@@ -14,7 +14,16 @@ import clfeval
 from clfeval.document.cells import Estimate
 from clfeval.measures.catalog import CATALOG
 from tests.methods.tune_jpt.reference import Cells, four
-from tests.methods.tune_jpt.requests.door import CCP, RF, command, one, rows_of, tuned, value
+from tests.methods.tune_jpt.requests.door import (
+    CCP,
+    RF,
+    command,
+    estimate_at,
+    rows_at,
+    tuned,
+    value_at,
+)
+from tests.results import four_cells, limits_of, row_of, rows_of, warning_codes
 
 
 @pytest.mark.parametrize("n", [4 * 10**9, 10**10, 2**60])
@@ -22,8 +31,8 @@ def test_dor_of_large_counts_does_not_overflow(n: int) -> None:
     """Once: TP TN and FP FN are int64 products: DOR -0.92 at 4e9 rows a cell, DP undefined."""
     result = tuned(counts=(n, n // 2, n // 2, n))
     for population in ("sample", "1:1"):
-        assert value(result, "dor", population) == pytest.approx(4, rel=1e-9)
-        assert value(result, "dp", population) == pytest.approx(
+        assert value_at(result, "dor", population) == pytest.approx(4, rel=1e-9)
+        assert value_at(result, "dp", population) == pytest.approx(
             math.sqrt(3) / math.pi * math.log(4)
         )
 
@@ -51,14 +60,13 @@ def test_extreme_odds(odds: str) -> None:
         "dor": Fraction(67 * 95, 5 * 33),
     }
     for measure, exact in expected.items():
-        found = one(result, measure)
-        assert found.value is not None
-        assert Fraction(found.value) == pytest.approx(exact, rel=1e-12), measure
-    (row,) = rows_of(result, "target").values()
+        number = value_at(result, measure)
+        assert Fraction(number) == pytest.approx(exact, rel=1e-12), measure
+    (row,) = rows_at(result, "target").values()
     assert row["odds"] == odds
     assert row["prevalence"] == pytest.approx(float(r / (1 + r)), rel=1e-15)
     assert row["tp"] == pytest.approx(float(1000 * Fraction(67, 100) * r / (1 + r)), rel=1e-12)
-    assert sum(row[cell] for cell in ("tp", "fp", "fn", "tn")) == pytest.approx(1000, rel=1e-12)
+    assert sum(four_cells(row)) == pytest.approx(1000, rel=1e-12)
 
 
 @pytest.mark.parametrize("n", [7, 60, 100])
@@ -67,7 +75,7 @@ def test_a_perfect_classifier_is_perfect(n: int) -> None:
     result = tuned(counts=(n, 0, 0, n), prevalence="1:1000000", sweep="1:1000..1000:1", points=31)
     for population in ("sample", "1:1", "target"):
         for measure in ("mcc", "ic"):
-            assert value(result, measure, population) == 1.0
+            assert value_at(result, measure, population) == 1.0
     for row in (*result.tables["sweep"], *result.tables["models"]):
         for name, cell in row.items():
             if isinstance(cell, Estimate) and cell.high is not None:
@@ -85,9 +93,9 @@ def test_infinite_scores_have_no_thresholds() -> None:
     frame = pl.DataFrame({"truth": [1, 0, 1, 0, 0], "s": [math.inf, 0.1, math.inf, 0.9, 0.2]})
     result = tuned(frame, threshold=0.5, measure="ppv")
     assert list(result.tables["thresholds"]) == []
-    assert "infinite-scores" in [warning.code for warning in result.warnings]
+    assert "infinite-scores" in warning_codes(result)
     # at .5: both positives found, one of three negatives alarmed
-    assert value(result, "ppv", "sample") == pytest.approx(2 / 3, rel=1e-15)
+    assert value_at(result, "ppv", "sample") == pytest.approx(2 / 3, rel=1e-15)
 
 
 def test_a_lowest_score_of_minus_infinity_can_be_saved() -> None:
@@ -111,11 +119,11 @@ def test_a_simulation_takes_no_empty_cell_for_known() -> None:
     The exact PPV at 6 % of one hit and no false alarm among 10 negatives goes from .01 to 1.
     """
     result = tuned(counts=(60, 0, 33, 60), prevalence_beta=(2, 98))
-    (row,) = (row for row in result.tables["simulated"] if row["measure"] == "ppv_odds")
+    row = row_of(result, "simulated", measure="ppv_odds")
     # the rates are drawn from what 0 of 60 leaves plausible, so PPV odds are finite
     assert all(0 < row[part] < math.inf for part in ("mean", "median", "low", "high"))
     result = tuned(counts=(1, 0, 9, 10), prevalence_beta=(2, 30))
-    (row,) = (row for row in result.tables["simulated"] if row["measure"] == "ppv")
+    row = row_of(result, "simulated", measure="ppv")
     assert row["low"] < 0.9
     assert 10_000 in result.parameters.values()  # the number of draws
 
@@ -124,13 +132,13 @@ def test_the_reason_of_a_rate_is_its_own_class() -> None:
     """Once: specificity of a model without any row: no_positive_truth, though it needs none."""
     result = tuned(counts={"a": CCP, "c": (0, 0, 0, 0)})
     for population in ("sample", "1:1"):
-        assert rows_of(result, population)["c"]["specificity"].reason == "no_negative_truth"
+        assert rows_at(result, population)["c"]["specificity"].reason == "no_negative_truth"
 
 
 def test_targets_with_one_odds_text_are_one_row() -> None:
     """Once: 0.3333333333333333 and 1:2: two rows "1:2", one judged."""
     result = tuned(counts=CCP, prevalence=[1 / 3, "1:2"])
-    targets = [row["odds"] for row in result.tables["models"] if row["population"] == "target"]
+    targets = [row["odds"] for row in rows_of(result, "models", population="target")]
     assert len(targets) == len(set(targets))
 
 
@@ -144,9 +152,9 @@ def test_ic_of_inverted_answers_is_the_same(a: tuple[int, ...]) -> None:
 
 def test_ic_of_rare_classes() -> None:
     cells = Cells(1, 1, 670556, 635311)
-    found = tuned(counts=four(cells), prevalence="1:330739", measure="ic", interval="none")
+    result = tuned(counts=four(cells), prevalence="1:330739", measure="ic", interval="none")
     exact = float(cells.tuned(Fraction(1, 330739)).values()["ic"])
-    assert value(found, "ic") == pytest.approx(exact, rel=1e-6)  # 1.6437e-10 against 1.6145e-10
+    assert value_at(result, "ic") == pytest.approx(exact, rel=1e-6)  # 1.6437e-10 against 1.6145e-10
 
 
 @pytest.mark.parametrize(
@@ -161,7 +169,7 @@ def test_who_leads_where_a_value_is_infinite_or_undefined(
     models: Any, measure: str, reason: str, leads: str | None
 ) -> None:
     """Once: 'none: not defined for both' is said where one of two models is undefined."""
-    (row,) = tuned(counts=models, measure=measure, prevalence="1:10").tables["crossovers"]
+    row = row_of(tuned(counts=models, measure=measure, prevalence="1:10"), "crossovers")
     assert (row["crossing"].reason, row["leads_below"]) == (reason, leads)
     assert row["leads_below"] == row["leads_above"]
 
@@ -170,7 +178,7 @@ def test_a_crossing_between_the_sweep_and_a_target() -> None:
     """p* = dtnr / (dtnr - dtpr) = 1e-5 / (1e-5 + .1): 1:10000, the target is 1:1000000."""
     counts = {"a": (900_000, 20, 100_000, 999_980), "b": (800_000, 10, 200_000, 999_990)}
     result = clfeval.tune_jpt(counts=counts, measure="tar", prevalence="1:1000000")
-    (row,) = result.tables["crossovers"]
+    row = row_of(result, "crossovers")
     leaders = {winner["leader"] for winner in result.tables["winners"]}
     assert leaders == {row["leads_below"], row["leads_above"]}
 
@@ -179,14 +187,14 @@ def test_a_crossing_between_the_sweep_and_a_target() -> None:
     ("name", "plain"), [("tor", "tar"), ("ppv_odds", "ppv"), ("npv_odds", "npv")]
 )
 def test_odds_as_counted_have_the_limits_of_their_share(name: str, plain: str) -> None:
-    row = rows_of(tuned(counts=CCP), "sample")["model"]
-    for x, y in ((row[plain].low, row[name].low), (row[plain].high, row[name].high)):
+    row = rows_at(tuned(counts=CCP), "sample")["model"]
+    for x, y in zip(limits_of(row[plain]), limits_of(row[name]), strict=True):
         assert y == pytest.approx(x / (1 - x))
 
 
 def test_a_constant_measure_has_one_place() -> None:
     result = tuned(counts=CCP, prevalence="0.001..0.9")
-    for row in result.tables["ranges"]:
-        if row["measure"] in ("j_index", "dor"):
-            assert row["lowest_at"] == row["highest_at"]
-    assert one(tuned(counts=RF, prevalence="1:9", interval="none"), "ppv").low is None
+    for measure in ("j_index", "dor"):
+        row = row_of(result, "ranges", measure=measure)
+        assert row["lowest_at"] == row["highest_at"]
+    assert estimate_at(tuned(counts=RF, prevalence="1:9", interval="none"), "ppv").low is None

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from clfeval.document.cells import as_estimate
-from tests.methods.tune_jpt.requests.door import CCP, COUNTS, codes, command, tuned, usage_message
+from tests.methods.tune_jpt.requests.door import CCP, COUNTS, command, tuned, usage_message
+from tests.results import rows_of, value_of, warning_codes
 from tests.texts import check_text, problem_places
 
 # what is refused with which code; words are of the command line, and a mapping is of options that
@@ -85,23 +85,24 @@ GROUPS: dict[str, Cases] = {
     "number": [
         *(([f"--{name}", text], "bad-option") for name, texts in NUMBERS.items() for text in texts)
     ],
-    "of Python": [(given, "bad-option") for given in PYTHON],
+    "of Python": [(options, "bad-option") for options in PYTHON],
 }
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_request_is_refused_before_a_table_is_read(group: str) -> None:
     messages = []
-    for asked, code in GROUPS[group]:
-        if isinstance(asked, list):
-            done, message = command("gone.csv", *asked)
-            assert done == 2, message
-            assert asked[0] in message
+    for request, code in GROUPS[group]:
+        if isinstance(request, list):
+            exit_code, message = command("gone.csv", *request)
+            assert exit_code == 2, message
+            assert request[0] in message
         else:
-            message = usage_message("gone.csv", **{"sweep": "1:10..10:1", **asked})
-            assert f"--{[*asked][-1].replace('_', '-')}" in message
+            message = usage_message("gone.csv", **{"sweep": "1:10..10:1", **request})
+            assert f"--{[*request][-1].replace('_', '-')}" in message
         assert "gone.csv" not in message
-        assert [place.split(": ")[-1] for place in problem_places(message)] == [f"[{code}]"], asked
+        codes = [place.split(": ")[-1] for place in problem_places(message)]
+        assert codes == [f"[{code}]"], request
         messages.append(message)
     check_text(messages)
 
@@ -126,8 +127,8 @@ def test_the_hint_says_what_to_type(words: list[str], typed: str) -> None:
 
 
 def test_a_sweep_may_be_given_from_either_end() -> None:
-    there, back = (tuned(counts=CCP, sweep=text) for text in ("1:9..9:1", "9:1..1:9"))
-    assert there.to_json() == back.to_json()
+    rising, falling = (tuned(counts=CCP, sweep=text) for text in ("1:9..9:1", "9:1..1:9"))
+    assert rising.to_json() == falling.to_json()
     odds = [row["odds"] for row in tuned(counts=CCP, sweep="9:1..1:9", points=3).tables["sweep"]]
     assert odds == ["1:9", "1:1", "9:1"]
 
@@ -149,13 +150,13 @@ def test_the_least_of_everything_is_taken() -> None:
     assert [row["odds"] for row in result.tables["sweep"]] == ["1:2", "2:1"]
     # of the positives, 67 of 100 are called so; TP and FP stay as 0.67 r : 0.05
     ratio = 1e-9 / (1 - 1e-9)
-    first = next(row for row in result.tables["models"] if row["population"] == "target")
+    row = rows_of(result, "models", population="target")[0]
     ppv = 0.67 * ratio / (0.67 * ratio + 0.05)
-    assert as_estimate(first["ppv"]).value == pytest.approx(ppv, rel=1e-12)
+    assert value_of(row["ppv"]) == pytest.approx(ppv, rel=1e-12)
 
 
 def test_a_target_named_twice_is_one_target() -> None:
     result = tuned(counts=CCP, prevalence=[0.2, 0.2, "1:4", "2:8"])
-    targets = [row for row in result.tables["models"] if row["population"] == "target"]
+    targets = rows_of(result, "models", population="target")
     assert [row["prevalence"] for row in targets] == [0.2]
-    assert "no-target" not in codes(result)
+    assert "no-target" not in warning_codes(result)

@@ -91,11 +91,11 @@ PYTHON: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("options", PYTHON, ids=str)
 def test_the_python_function_takes_it_or_names_it(options: dict[str, Any]) -> None:
-    given = {"counts": CCP, "sweep": "1:9..9:1", **options}
+    request = {"counts": CCP, "sweep": "1:9..9:1", **options}
     try:
-        said = clfeval.tune_jpt(**given).to_json()
+        output = clfeval.tune_jpt(**request).to_json()
     except clfeval.UsageError as error:
-        said = str(error)
-        check_text(said)
-    assert said.startswith(("{", *options))
-    assert not said.startswith("{") or options not in ({"points": 2.5}, {"seed": 0.5})
+        output = str(error)
+        check_text(output)
+    assert output.startswith(("{", *options))
+    assert not output.startswith("{") or options not in ({"points": 2.5}, {"seed": 0.5})

@@ -1,0 +1,16 @@
+"""Limits of intervals by their school formulas, written apart from those of the program."""
+
+from __future__ import annotations
+
+import math
+
+from scipy import stats
+
+
+def wilson(hits: float, rows: float, level: float = 0.95) -> tuple[float, float]:
+    """Return Wilson's limits of a share: (p + z²/2n ± z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n)."""
+    z = stats.norm.isf((1 - level) / 2)
+    share, part = hits / rows, z * z / rows
+    half = z * math.sqrt(share * (1 - share) / rows + part / (4 * rows))
+    middle = share + part / 2
+    return (middle - half) / (1 + part), (middle + half) / (1 + part)
