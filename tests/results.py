@@ -15,8 +15,11 @@ Line = dict[str, Any]  # a row whose cells a test may compare without asking for
 
 def rows_of(result: Result, table: str, **where: object) -> list[Line]:
     """Return the rows of a table in which these columns have these values."""
-    rows = [dict(row) for row in result.tables[table]]
-    return [row for row in rows if all(row[column] == cell for column, cell in where.items())]
+    return [
+        dict(row)
+        for row in result.tables[table]
+        if all(row[column] == cell for column, cell in where.items())
+    ]
 
 
 def row_of(result: Result, table: str, **where: object) -> Line:

@@ -9,7 +9,7 @@ import pytest
 
 from clfeval.output_files import ProtectedFiles, target_path
 from tests.process.program import clfeval
-from tests.suite.door import plan_of, refused, written
+from tests.suite.door import plan_of, refused, write_batch
 from tests.texts import check_text
 
 TABLE = "id,truth,a\n1,1,1\n2,0,0\n3,1,0\n4,0,1\n"
@@ -117,5 +117,5 @@ def test_no_file_of_a_batch_is_written_twice(tmp_path: Path) -> None:
     check_text(said)
     fine = "version: 1\nruns: {a: {command: mars, input: t.csv, save: all.json}}"
     assert len(plan_of(tmp_path, fine).runs) == 1
-    done = clfeval("batch", written(tmp_path, fine), "-q", "--save", "all.json")
+    done = clfeval("batch", write_batch(tmp_path, fine), "-q", "--save", "all.json")
     assert (done.code, "'all.json'" in done.err) == (2, True)

@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from clfeval.counts.features import wide
-from tests.methods.features.door import cells, features, rows_of, table_text
+from tests.methods.features.door import features, rows_by_feature, table_text
+from tests.results import four_cells
 
 COLUMNS, ROWS = 20_000, 2_000
 NAMES = [f"x{j}" for j in range(COLUMNS)]
@@ -57,7 +58,7 @@ def test_a_wide_table_of_20_000_columns(how: str) -> None:
     truth, bits = classes_and_bits()
     frame = pl.DataFrame(bits, schema=NAMES).insert_column(0, pl.Series("truth", truth))
     frame.write_csv("t.csv") if how == "csv" else frame.write_parquet("t.parquet")
-    found = {name: cells(row) for name, row in rows_of(f"t.{how}").items()}
+    found = {name: four_cells(row) for name, row in rows_by_feature(f"t.{how}").items()}
     assert found == cells_by_feature(bits)
 
 
@@ -71,5 +72,8 @@ def test_a_sparse_table_of_20_000_features(how: str) -> None:
     frame = pl.DataFrame({"row": row, "feature": np.array(NAMES)[feature]})
     owners = pl.DataFrame({"row": np.arange(ROWS), "truth": truth})
     frame.write_csv("t.csv") if how == "csv" else frame.write_parquet("t.parquet")
-    found = {name: cells(row) for name, row in rows_of(f"t.{how}", truth_table=owners).items()}
+    found = {
+        name: four_cells(row)
+        for name, row in rows_by_feature(f"t.{how}", truth_table=owners).items()
+    }
     assert found == cells_by_feature(chosen)

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from tests.engines import ENGINES
-from tests.methods.features.door import cells, data_message, features, rows_of
+from tests.methods.features.door import data_message, features, rows_by_feature
+from tests.results import four_cells
 from tests.tables.door import encoded, write
 from tests.texts import problem_places
 
@@ -22,7 +23,7 @@ TRUTH = [1, 1, 0, 0]
 
 
 def kinds(table: Any, **options: Any) -> dict[str, str]:
-    return {name: row["kind"] for name, row in rows_of(table, **options).items()}
+    return {name: row["kind"] for name, row in rows_by_feature(table, **options).items()}
 
 
 TYPED: dict[str, tuple[pl.Series, dict[str, str]]] = {
@@ -86,32 +87,29 @@ def test_kinds_of_text_columns(values: str) -> None:
 def test_0_and_1_stored_as_floats_count_as_0_and_1() -> None:
     bits = [0.0, 1.0, 1.0, 0.0]
     for cut in (None, "median", "mean", "best", "soft", 1.0):
-        assert cells(rows_of(pl.DataFrame({"truth": TRUTH, "x": bits}), cut=cut)["x"]) == (
-            1,
-            1,
-            1,
-            1,
-        )
+        assert four_cells(
+            rows_by_feature(pl.DataFrame({"truth": TRUTH, "x": bits}), cut=cut)["x"]
+        ) == (1, 1, 1, 1)
 
 
 def test_0_and_1_stored_as_text_are_counted_one_against_the_rest_at_least() -> None:
-    rows = rows_of(pl.DataFrame({"truth": TRUTH, "x": ["0", "1", "1", "1"]}))
+    rows = rows_by_feature(pl.DataFrame({"truth": TRUTH, "x": ["0", "1", "1", "1"]}))
     one = rows["x"] if "x" in rows else rows["x=1"]
-    assert cells(one) == (1, 2, 1, 0)
+    assert four_cells(one) == (1, 2, 1, 0)
 
 
 def test_integers_beyond_2_to_the_53_are_read_by_every_engine() -> None:
     frame = pl.DataFrame({"truth": TRUTH, "x": [2**60, 2**60, 5, -3]})
     for name, convert in ENGINES.items():
-        row = rows_of(convert(frame))["x"]
-        assert (row["kind"], cells(row)) == ("numeric", (2, 0, 0, 2)), name
+        row = rows_by_feature(convert(frame))["x"]
+        assert (row["kind"], four_cells(row)) == ("numeric", (2, 0, 0, 2)), name
 
 
 def test_infinite_values_are_placed_by_their_order() -> None:
     content = "truth,x\n1,inf\n1,5\n0,-inf\n0,3\n"
     for cut in ("median", "best", 4.0):  # the median is 4
-        row = rows_of(write("t.csv", content), cut=cut)["x"]
-        assert cells(row) == (2, 0, 0, 2), cut
+        row = rows_by_feature(write("t.csv", content), cut=cut)["x"]
+        assert four_cells(row) == (2, 0, 0, 2), cut
 
 
 @pytest.mark.parametrize("cut", ["mean", "soft"])
@@ -125,14 +123,14 @@ def test_a_cut_at_infinity_is_written_as_json() -> None:
     """At or above inf: both positives; JSON has no infinity, and the document is still written."""
     frame = pl.DataFrame({"truth": [1, 1, 0, 0], "x": [float("inf")] * 2 + [1.0, 2.0]})
     result = features(frame, cut="best")
-    assert cells(dict(result.tables["features"][0])) == (2, 0, 0, 2)
+    assert four_cells(dict(result.tables["features"][0])) == (2, 0, 0, 2)
     assert '"tp": 2' in result.to_json()
 
 
 def test_nan_is_missing() -> None:
     frame = pl.DataFrame({"truth": TRUTH, "x": [1.0, float("nan"), 3.0, 2.0]})
     assert problem_places(data_message(frame)) == ["<frame>:2: column 'x': [missing-value]"]
-    row = rows_of(frame, missing="drop")["x"]
+    row = rows_by_feature(frame, missing="drop")["x"]
     assert (row["rows"], row["missing"], row["cut"]) == (3, 1, 2.0)
 
 
@@ -141,9 +139,9 @@ def test_nan_is_missing() -> None:
 def test_a_number_far_down_in_one_column_changes_no_other(late: str, cut: Any) -> None:
     """Row 5600 is beyond the sample; the column of bits beside it stays what it is."""
     lines = [f"{i % 2},{int(i % 3 == 0)},{late if i == 5600 else i % 2}" for i in range(6000)]
-    rows = rows_of(write("t.csv", "truth,a,b\n" + "\n".join(lines) + "\n"), cut=cut)
+    rows = rows_by_feature(write("t.csv", "truth,a,b\n" + "\n".join(lines) + "\n"), cut=cut)
     assert (rows["a"]["kind"], rows["a"]["cut"], rows["a"]["rule"]) == ("binary", None, None)
-    assert cells(rows["a"]) == (1000, 1000, 2000, 2000)
+    assert four_cells(rows["a"]) == (1000, 1000, 2000, 2000)
     assert rows["b"]["kind"] == "numeric"
 
 
@@ -157,8 +155,8 @@ def test_pandas_columns_of_its_own_types() -> None:
             "kind": pd.Categorical(["x", "x", None, "y"]),
         }
     )
-    rows = rows_of(frame, positive="sick", missing="drop")
-    assert {name: cells(row) for name, row in rows.items()} == {
+    rows = rows_by_feature(frame, positive="sick", missing="drop")
+    assert {name: four_cells(row) for name, row in rows.items()} == {
         "bit": (1, 0, 1, 1),
         "flag": (1, 1, 1, 0),
         "word=a": (1, 1, 0, 1),
@@ -179,17 +177,17 @@ PARTS = {
 @pytest.mark.parametrize("name", PARTS)
 def test_a_kind_is_that_of_all_files(name: str) -> None:
     first, second, kind = PARTS[name]
-    rows = rows_of([write("a.csv", first), write("b.csv", second)])
+    rows = rows_by_feature([write("a.csv", first), write("b.csv", second)])
     assert {row["kind"] for row in rows.values()} == {kind}
-    assert cells(rows["x"]) == (2, 0, 0, 2)
+    assert four_cells(rows["x"]) == (2, 0, 0, 2)
 
 
 @pytest.mark.parametrize("bits", [[1, 0], [2.5, 0.0]])
 def test_files_of_several_formats_are_one_table(bits: list[Any]) -> None:
     text = write("a.csv", "truth,x\n1,1\n0,0\n")
     typed = write("b.parquet", encoded(pl.DataFrame({"truth": [1, 0], "x": bits}), "parquet"))
-    assert cells(rows_of([text, typed])["x"]) == (2, 0, 0, 2)
-    assert cells(rows_of([typed, text])["x"]) == (2, 0, 0, 2)
+    assert four_cells(rows_by_feature([text, typed])["x"]) == (2, 0, 0, 2)
+    assert four_cells(rows_by_feature([typed, text])["x"]) == (2, 0, 0, 2)
 
 
 @pytest.mark.parametrize("how", ["list", "struct", "binary"])

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from clfeval.errors import UsageError
-from tests.methods.features.door import cells, data_message, features, place, rows_of
-from tests.results import warning_codes
+from tests.methods.features.door import data_message, features, place, rows_by_feature
+from tests.results import four_cells, warning_codes
 from tests.tables.door import write
 from tests.texts import problem_places
 
@@ -47,11 +47,11 @@ def test_a_missing_value_is_no_0(cut: Any) -> None:
     """Sparse equals wide: whether the feature is there is unknown, so the row tells nothing."""
     owners = OWNERS.with_columns(pl.col("row").cast(pl.Int64))
     table = entries((1, "a", NAN), (2, "a", 3.0), (3, "a", 1.0), (4, "a", 2.0))
-    sparse = rows_of(table, truth_table=owners, missing="drop", cut=cut)["a"]
+    sparse = rows_by_feature(table, truth_table=owners, missing="drop", cut=cut)["a"]
     wide = pl.DataFrame({"truth": [1, 1, 0, 0, 0], "a": [NAN, 3.0, 1.0, 2.0, 0.0]})
     if cut is None:  # there at all
         wide = wide.with_columns(a=pl.Series([None, 1, 1, 1, 0]))
-    assert place(sparse) == place(rows_of(wide, missing="drop", cut=cut)["a"])
+    assert place(sparse) == place(rows_by_feature(wide, missing="drop", cut=cut)["a"])
 
 
 @pytest.mark.parametrize("cut", ["soft", "median", "mean", "best"])
@@ -60,8 +60,8 @@ def test_a_row_left_out_for_its_class_lends_no_value(cut: str) -> None:
     owners = OWNERS.with_columns(truth=pl.Series([1, 1, 0, 0, None]))
     kept = entries((1, "a", 3.0), (2, "a", 6.0), (3, "a", 1.0))
     more = pl.concat([kept, entries((5, "a", 100.0)), entries((5, "b", 4.5))])
-    rows = rows_of(more, truth_table=owners, missing="drop", cut=cut)
-    alone = rows_of(kept, truth_table=owners.head(4), cut=cut)
+    rows = rows_by_feature(more, truth_table=owners, missing="drop", cut=cut)
+    alone = rows_by_feature(kept, truth_table=owners.head(4), cut=cut)
     assert place(rows["a"]) == place(alone["a"])
     assert rows["a"]["cut"] == alone["a"]["cut"]
 
@@ -70,8 +70,8 @@ def test_a_value_of_a_row_left_out_is_no_cut() -> None:
     """Between the negative at 1 and the positive at 5 stands a 3 without a class."""
     owners = OWNERS.with_columns(truth=pl.Series([1, 0, None, 0, 0]))
     table = entries((1, "a", 5.0), (2, "a", 1.0), (3, "a", 3.0))
-    row = rows_of(table, truth_table=owners, missing="drop", cut="best")["a"]
-    assert (row["cut"], cells(row)) == (5.0, (1, 0, 0, 3))
+    row = rows_by_feature(table, truth_table=owners, missing="drop", cut="best")["a"]
+    assert (row["cut"], four_cells(row)) == (5.0, (1, 0, 0, 3))
 
 
 @pytest.mark.parametrize("cut", ["mean", "soft"])
@@ -84,11 +84,11 @@ def test_infinity_has_no_mean_and_no_scale(cut: str) -> None:
 def test_negative_values_lie_below_the_rows_without_an_entry() -> None:
     """Values -2 3 0 0 0: the positives -2 and 3; above -2 are 1/2 and 3/3."""
     table = entries((1, "a", -2.0), (2, "a", 3.0))
-    row = rows_of(table, truth_table=OWNERS, cut="best")["a"]
+    row = rows_by_feature(table, truth_table=OWNERS, cut="best")["a"]
     assert row["cut"] in (0.0, 3.0)
     assert abs(row["delta"].value) == 0.5
-    row = rows_of(table, truth_table=OWNERS, cut="soft")["a"]
-    assert cells(row) == pytest.approx((0 + 1, 3 * 2 / 5, 1, 3 * 3 / 5))
+    row = rows_by_feature(table, truth_table=OWNERS, cut="soft")["a"]
+    assert four_cells(row) == pytest.approx((0 + 1, 3 * 2 / 5, 1, 3 * 3 / 5))
 
 
 @pytest.mark.parametrize("columns", ["row,feature,value", "doc,term,count", "ID,Token,TF"])
@@ -114,7 +114,7 @@ def test_null_values_hold_in_the_truth_table_too() -> None:
     assert problem_places(message) == ["c.csv:5: column 'truth': [missing-value]"]
     result = features(table, truth_table="c.csv", null_value="NA", missing="drop")
     assert (result.summary["positives"], result.summary["negatives"]) == (2, 2)
-    assert cells(dict(result.tables["features"][0])) == (1, 1, 1, 1)
+    assert four_cells(dict(result.tables["features"][0])) == (1, 1, 1, 1)
     assert sum(item.dropped for item in result.inputs) == 1
 
 
@@ -132,22 +132,22 @@ def test_what_is_a_row_of_a_table_with_the_class_in_a_column() -> None:
     table = entries((1, "a", 1), (2, "a", 0), (3, "b", 2)).with_columns(truth=pl.Series([1, 1, 0]))
     result = features(table)
     assert (result.summary["rows"], result.summary["positives"]) == (3, 2)
-    assert cells(rows_of(table)["a"]) == (1, 0, 1, 1)
+    assert four_cells(rows_by_feature(table)["a"]) == (1, 0, 1, 1)
 
 
 def test_rows_are_matched_as_text() -> None:
     """`01` is not `1`, whatever either table makes of it."""
     write("c.csv", "row,truth\n01,1\n1,0\n2,0\n")
-    rows = rows_of(write("t.csv", "row,feature\n01,a\n1,b\n2,b\n"), truth_table="c.csv")
-    assert cells(rows["a"]) == (1, 0, 0, 2)
-    assert cells(rows["b"]) == (0, 2, 1, 0)
+    rows = rows_by_feature(write("t.csv", "row,feature\n01,a\n1,b\n2,b\n"), truth_table="c.csv")
+    assert four_cells(rows["a"]) == (1, 0, 0, 2)
+    assert four_cells(rows["b"]) == (0, 2, 1, 0)
 
 
 @pytest.mark.parametrize("cut", [None, 1.0, "median", "mean", "best", "soft"])
 def test_a_table_without_any_usable_entry_has_no_features(cut: Any) -> None:
     table = entries((None, "a", 1.0), (None, "b", 2.0), (1, None, 3.0))
     if cut is None:
-        assert rows_of(table, truth_table=OWNERS, missing="drop") == {}
+        assert rows_by_feature(table, truth_table=OWNERS, missing="drop") == {}
         return
     with pytest.raises(UsageError, match="needs-numbers"):
         features(table, truth_table=OWNERS, missing="drop", cut=cut)

@@ -59,9 +59,6 @@ def random_weighed_rows(seed: int) -> list[Weighed]:
     return [replace(row, n=row.exact / mean) for row in table]
 
 
-drawn = random_weighed_rows  # its name in tests/methods/report/test_weights.py
-
-
 def frame_of(table: Sequence[Weighed], *, votes: bool = True) -> pl.DataFrame:
     """Write the table with labels, or with scores."""
     k = len(table[0].scores)

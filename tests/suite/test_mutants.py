@@ -16,7 +16,7 @@ from clfeval.suite.running import execute_runs
 from tests.suite.mutants import mutated, text
 
 PLACE = re.compile(r".*suite\.yaml:\d+:\d+")
-SOME, ALL = 120, 5000
+SOME, ALL, PARTS = 120, 5000, 20
 
 
 def still_batches(path: Path, numbers: Sequence[int]) -> list[int]:
@@ -60,23 +60,16 @@ def test_folders_without_a_name_are_labelled_by_their_path(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("quoted_words")  # of broken lines
-def test_five_thousand_broken_lines_are_refused_with_their_number(tmp_path: Path) -> None:
-    fine = still_batches(tmp_path / "suite.yaml", range(ALL))
-    assert 0 < len(fine) < ALL / 2
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("quoted_words")  # of broken lines
-def test_what_is_still_a_batch_runs_or_says_where_it_does_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_five_thousand_broken_lines_are_refused_or_run(part: int, tmp_path: Path) -> None:
+    """What is still a batch runs, or says where it does not."""
     path = tmp_path / "suite.yaml"
-    done: set[str] = set()
-    for number in still_batches(path, range(ALL)):
-        mutant = mutated(number)
-        if mutant in done:
-            continue
-        done.add(mutant)
+    numbers = range(part * ALL // PARTS, (part + 1) * ALL // PARTS)
+    batches = still_batches(path, numbers)
+    assert 0 < len(batches) < len(numbers) / 2
+    for mutant in dict.fromkeys(map(mutated, batches)):
         path.write_text(mutant, encoding="utf-8")
-        for one in execute_runs(build_plan([str(path)], Output).runs):
-            assert one.code != ExitCode.BUG, (number, one.lines)
-            if one.code == ExitCode.USAGE and one.state != LEFT_OUT:
-                assert any(PLACE.match(line) for line in one.lines), (number, one.lines)
+        for outcome in execute_runs(build_plan([str(path)], Output).runs):
+            assert outcome.code != ExitCode.BUG, (mutant, outcome.lines)
+            if outcome.code == ExitCode.USAGE and outcome.state != LEFT_OUT:
+                assert any(PLACE.match(line) for line in outcome.lines), (mutant, outcome.lines)

@@ -11,7 +11,8 @@ import pytest
 
 from clfeval.tables.feature import FeatureTable
 from clfeval.views.documents import csv_lines, markdown_lines
-from tests.methods.features.door import FEATURES, cells, cells_of, features
+from tests.methods.features.door import FEATURES, cells_of, features
+from tests.results import four_cells
 from tests.tables.door import encoded, spots, write
 
 NAMES = [
@@ -177,7 +178,7 @@ def test_two_columns_whose_categories_spell_alike_stay_apart() -> None:
     """Column `a` holds `b=c`, column `a=b` holds `c`: both are `a=b=c`."""
     frame = pl.DataFrame({"truth": [1, 0], "a": ["b=c", "x"], "a=b": ["y", "c"]})
     rows = [dict(row) for row in features(frame).tables["features"]]
-    assert {(row["column"], row["feature"]): cells(row) for row in rows} == {
+    assert {(row["column"], row["feature"]): four_cells(row) for row in rows} == {
         ("a", "a=b=c"): (1, 0, 0, 1),
         ("a", "a=x"): (0, 1, 1, 0),
         ("a=b", "a=b=y"): (1, 0, 0, 1),

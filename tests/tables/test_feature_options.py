@@ -11,7 +11,7 @@ import pytest
 
 import clfeval
 from clfeval.errors import UsageError
-from tests.methods.features.door import FEATURES, cells_of, features, rows_of
+from tests.methods.features.door import FEATURES, cells_of, features, rows_by_feature
 from tests.shell import at_shell
 from tests.tables.door import spots, write
 
@@ -31,7 +31,7 @@ def test_a_cut_may_be_any_kind_of_number(cut: Any) -> None:
     """Neither 1, 1.2 nor 1.25 is the median, 1.5: at or above 1 are 1.5, 2.5 and 1."""
     frame = FRAME.with_columns(y=pl.Series([0.5, 2.0, 2.5, 1.0]))
     plain = features(frame, cut=float(cut))
-    assert rows_of(frame, cut=cut) == rows_of(frame, cut=float(cut))
+    assert rows_by_feature(frame, cut=cut) == rows_by_feature(frame, cut=float(cut))
     assert features(frame, cut=cut).to_json() == plain.to_json()
     assert features(FRAME, select=np.int64(1)).to_json() == features(FRAME, select=1).to_json()
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.methods.features.door import FEATURES, cells_of, features, rows_of
+from tests.methods.features.door import FEATURES, cells_of, features, rows_by_feature
 from tests.results import warning_codes
 from tests.tables.door import encoded, spots, write
 
@@ -69,12 +69,12 @@ def test_a_missing_cell_is_named(content: str, column: str) -> None:
 def test_an_empty_column_without_its_rows_has_a_reason() -> None:
     write("t.csv", "truth,f,g\n1,,1\n0,,0\n")
     for table in ("t.csv", pl.read_csv("t.csv"), pl.read_csv("t.csv").cast({"f": pl.Float64})):
-        row = rows_of(table, missing="drop")["f"]
+        row = rows_by_feature(table, missing="drop")["f"]
         assert (row["rows"], row["missing"], row["role"], row["implications"]) == (0, 2, None, [])
         assert row["phi"].value is None
         assert row["phi"].reason
     write("t.csv", "truth,f,g\n1,1.5,2\n0,2.5,3\n1,x,4\n0,3.5,5\n")
-    assert rows_of("t.csv", null_value="x", missing="drop")["f"]["missing"] == 1
+    assert rows_by_feature("t.csv", null_value="x", missing="drop")["f"]["missing"] == 1
 
 
 def test_many_gaps_are_counted() -> None:

@@ -49,9 +49,6 @@ def place(row: Line) -> tuple[Any, ...]:
     return tuple(row[column] for column in PLACE)
 
 
-rows_of, cells = rows_by_feature, four_cells  # their names in tests/tables and tests/counts
-
-
 def table_text(result: Result) -> str:
     """Return all tables of a result as JSON text."""
     return json.dumps(result.to_dict()["tables"], allow_nan=False)

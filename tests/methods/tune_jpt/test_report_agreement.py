@@ -40,7 +40,7 @@ def test_both_name_the_same_model_and_threshold(file: str, prevalence: float) ->
 def test_both_mark_the_same_models_as_tied(file: str) -> None:
     tuned = clfeval.tune_jpt(FOLDER / file, positive="malignant", prevalence=0.01)
     reported = clfeval.report(FOLDER / file, positive="malignant")
-    tuned_rows = rows_by(tuned, "at_prevalence", "model")
+    tuned_rows = rows_by(tuned, "at_prevalence", "model", population="target")
     rows = rows_by(reported, "models", "model")
     assert tuned_rows.keys() == rows.keys()
     for model, row in rows.items():
