@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from tests.process.runner import run
+from tests.texts import with_kept_digits
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -21,7 +22,7 @@ BLOCK = re.compile(r"```console\n\$ (?P<command>.+)\n(?P<output>(?:.*\n)*?)```\n
 
 def regenerated(text: str) -> str:
     """Return the text with the output of every console block as it is today."""
-    return BLOCK.sub(lambda match: block_of(match["command"]), text)
+    return BLOCK.sub(lambda match: with_kept_digits(block_of(match["command"]), match[0]), text)
 
 
 def block_of(command: str) -> str:

@@ -53,7 +53,11 @@ MODEL: Row = {
     **dict.fromkeys(("accuracy", "precision", "recall", "shine_through", "occlusion"), WHOLE),
 }
 CELL = st.none() | st.booleans() | st.integers() | NUMBER | TEXT | st.lists(TEXT) | ESTIMATE
-ROWS = st.lists(st.dictionaries(TEXT, CELL, max_size=4), max_size=3)
+COLUMNS = st.lists(TEXT, unique=True, max_size=4)
+# all rows of a table have the same columns
+ROWS = COLUMNS.flatmap(
+    lambda columns: st.lists(st.fixed_dictionaries(dict.fromkeys(columns, CELL)), max_size=3)
+)
 # a result of this schema, and anything else besides: of a later version
 RESULTS = st.builds(
     Result,

@@ -13,6 +13,7 @@ import clfeval
 from clfeval.api.result import Result, terminal_text
 from clfeval.formatting import DIGITS
 from tests.process.runner import run
+from tests.texts import with_kept_digits
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDER = ROOT / "fixtures" / "golden"
@@ -226,4 +227,6 @@ def made(file: str) -> str:
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for file in (*COMMANDS, *CALLS):
-        (FOLDER / file).write_text(made(file), encoding="utf-8")
+        place = FOLDER / file
+        kept = place.read_text(encoding="utf-8") if place.exists() else ""
+        place.write_text(with_kept_digits(made(file), kept), encoding="utf-8")

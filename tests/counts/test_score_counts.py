@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 
-from clfeval.counts import scores_by_slice as score_counts
+from clfeval.counts import scores as score_counts
 from clfeval.counts.scores import ScoreCounts, read_scores
 from tests.counts.counting import open_counts
 from tests.engines import ENGINES
