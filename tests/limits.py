@@ -14,3 +14,11 @@ def wilson(hits: float, rows: float, level: float = 0.95) -> tuple[float, float]
     half = z * math.sqrt(share * (1 - share) / rows + part / (4 * rows))
     middle = share + part / 2
     return (middle - half) / (1 + part), (middle + half) / (1 + part)
+
+
+def clopper_pearson(hits: float, rows: float, level: float = 0.95) -> tuple[float, float]:
+    """Return Clopper and Pearson's limits of a share, as quantiles of beta distributions."""
+    tail = (1 - level) / 2
+    low = float(stats.beta.ppf(tail, hits, rows - hits + 1)) if hits > 0 else 0.0
+    high = float(stats.beta.isf(tail, hits + 1, rows - hits)) if hits < rows else 1.0
+    return low, high

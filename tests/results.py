@@ -73,6 +73,7 @@ def four_cells(row: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
 
 
 def warning_codes(result: Result) -> list[str]:
+    """Return the codes of the warnings, in their order."""
     return [warning.code for warning in result.warnings]
 
 
@@ -89,6 +90,13 @@ def answer_codes(result: Result) -> list[str]:
 def answers_of(result: Result, code: str) -> list[Answer]:
     """Return the sentences of the answer that have this code."""
     return [answer for answer in result.answer if answer.code == code]
+
+
+def sentences_by_code(result: Result) -> dict[str, Answer]:
+    """Return the sentences of the answer by their codes, none of which there is twice."""
+    sentences = {answer.code: answer for answer in result.answer}
+    assert len(sentences) == len(result.answer)
+    return sentences
 
 
 def problem_codes(error: ClfevalError) -> list[str]:

@@ -12,6 +12,7 @@ import pytest
 
 import clfeval
 from tests.process.program import clfeval as program
+from tests.samples import informed_scores
 from tests.texts import check_text
 
 DAMAGE: dict[str, tuple[tuple[str | int, ...], Any]] = {
@@ -30,7 +31,7 @@ DAMAGE: dict[str, tuple[tuple[str | int, ...], Any]] = {
 def test_the_damage_is_named_where_a_result_is_read(how: str, folder: Path) -> None:
     rng = np.random.default_rng(3)
     truth = rng.random(40) < 0.4
-    scores = {m: np.round(truth * 0.3 + rng.random(40) * 0.7, 2) for m in ("rf", "svm")}
+    scores = {name: informed_scores(rng, truth, 0.3, 2) for name in ("rf", "svm")}
     result = clfeval.report(pl.DataFrame({"truth": truth.astype(int), **scores}))
     way, value = DAMAGE[how]
     document = json.loads(result.to_json())
@@ -51,34 +52,66 @@ def test_the_damage_is_named_where_a_result_is_read(how: str, folder: Path) -> N
 KEYS = ("positive", "negative", "level", "interval", "interval_methods", "totals", "missing", "by")
 
 
-@pytest.mark.parametrize("row", [0, 2])
-@pytest.mark.parametrize("how", ["renamed", "missing", "added"])
-def test_rows_of_a_table_that_differ_in_their_columns_are_refused(
-    how: str, row: int, folder: Path
-) -> None:
-    """Columns of measures follow from the rows, so that the schema does not require them."""
+def sliced_document() -> dict[str, Any]:
+    """Return the document of a report of two models and two sites, with a MARS analysis in it."""
     scores = [0.1, 0.8, 0.3, 0.6] * 15
     table = pl.DataFrame({"truth": [0, 1, 1] * 20, "site": ["x", "y"] * 30, "a": scores})
-    clfeval.report(table.with_columns(b=1 - table["a"]), by="site").save("r.json")
-    document = json.loads(Path("r.json").read_text())
-    cells = document["tables"]["slices"][row]
-    if how == "added":
-        cells["f1"] = cells["sensitivity"]
+    result = clfeval.report(table.with_columns(b=1 - table["a"]), by="site", methods="mars")
+    document: dict[str, Any] = json.loads(result.to_json())
+    return document
+
+
+@pytest.mark.parametrize(
+    ("damage", "row", "missing"),
+    [
+        ("renamed", 0, {"[0].sensitivity", "[1].snsitivity"}),
+        ("renamed", 2, {"[2].sensitivity", "[0].snsitivity"}),
+        ("missing", 0, {"[0].sensitivity"}),
+        ("missing", 2, {"[2].sensitivity"}),
+        ("added", 0, {"[1].f9"}),
+        ("added", 2, {"[0].f9"}),
+    ],
+)
+@pytest.mark.parametrize("table", ["slices", "models"])
+def test_a_measure_that_one_row_lacks_is_refused(
+    damage: str, row: int, missing: set[str], table: str, folder: Path
+) -> None:
+    """Which measures there are depends on the request, so that the schema requires none."""
+    document = sliced_document()
+    cells = document["tables"][table][row]
+    if damage == "added":
+        cells["f9"] = cells["sensitivity"]
     else:
         cell = cells.pop("sensitivity")
-        cells.update({"snsitivity": cell} if how == "renamed" else {})
+        cells.update({"snsitivity": cell} if damage == "renamed" else {})
     Path("k.json").write_text(json.dumps(document), encoding="utf-8")
     done = program("report", "k.json")
     assert (done.code, done.out) == (3, "")
-    place, column = {
-        ("renamed", 0): (1, "snsitivity"),
-        ("renamed", 2): (2, "sensitivity"),
-        ("missing", 0): (1, "sensitivity"),
-        ("missing", 2): (2, "sensitivity"),
-        ("added", 0): (1, "f1"),
-        ("added", 2): (2, "f1"),
-    }[how, row]
-    assert f"'tables.slices[{place}].{column}' " in done.err
+    assert any(f"'tables.{table}{place}' is missing" in done.err for place in missing), done.err
+
+
+def test_a_measure_that_a_row_of_another_method_lacks_is_refused(folder: Path) -> None:
+    document = sliced_document()
+    Path("k.json").write_text(json.dumps(document), encoding="utf-8")
+    assert program("report", "k.json").code == 0
+    document["methods"]["mars"]["tables"]["models"][1].pop("shine_through")
+    Path("k.json").write_text(json.dumps(document), encoding="utf-8")
+    done = program("report", "k.json")
+    assert (done.code, done.out) == (3, "")
+    assert "'methods.mars.tables.models[1].shine_through' is missing" in done.err
+
+
+def test_columns_that_only_some_rows_have_are_read(folder: Path) -> None:
+    """A slice of one class has no net benefit at another prevalence, and names none."""
+    truth = [0, 1] * 30 + [0] * 20
+    sites = ["x"] * 60 + ["y"] * 20
+    table = pl.DataFrame({"truth": truth, "site": sites, "a": [0.2, 0.7, 0.4, 0.9] * 20})
+    result = clfeval.report(table, by="site", prevalence=0.01, interval="none")
+    assert len({frozenset(row) for row in result.tables["decision"]}) == 2
+    result.save("k.json")
+    done = program("report", "k.json", "-f", "json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["tables"] == json.loads(result.to_json())["tables"]
 
 
 @pytest.mark.parametrize("place", ["parameters", "summary", "tables", "top"])

@@ -23,7 +23,7 @@ def log_odds_table(rows: int, *, factor: float = 1.0, seed: int = 0) -> pl.DataF
     return pl.DataFrame({"truth": truth, "m": logistic(factor * x)})
 
 
-def gate_of(rows: pl.DataFrame, text: str, **options: Any) -> Any:
+def gate_of_report(rows: pl.DataFrame, text: str, **options: Any) -> Any:
     name, _, limit = text.rpartition("=")
     measure = [name.removesuffix(".excess")]
     result = clfeval.report(rows, positive="1", measure=measure, **options)
@@ -34,7 +34,7 @@ def gate_of(rows: pl.DataFrame, text: str, **options: Any) -> Any:
 @pytest.mark.parametrize("measure", ["ici", "e90", "ece", "ece:bins=5", "brier_miscalibration"])
 def test_the_excess_is_the_value_less_its_mean_under_calibration(measure: str) -> None:
     rows = log_odds_table(800)
-    outcome = gate_of(rows, f"{measure}.excess=0.5")
+    outcome = gate_of_report(rows, f"{measure}.excess=0.5")
     result = clfeval.report(rows, positive="1", measure=[measure])
     row = row_of(result, "measures", measure=measure)
     assert outcome.passed
@@ -46,9 +46,9 @@ def test_the_excess_is_the_value_less_its_mean_under_calibration(measure: str) -
 
 
 def test_a_calibrated_model_meets_the_gate_and_a_miscalibrated_one_misses_it() -> None:
-    assert gate_of(log_odds_table(2000), "ici.excess=0.03").passed
-    assert gate_of(log_odds_table(2000), "ece.excess=0.03").passed
-    outcome = gate_of(log_odds_table(2000, factor=2.5), "ici.excess=0.03")
+    assert gate_of_report(log_odds_table(2000), "ici.excess=0.03").passed
+    assert gate_of_report(log_odds_table(2000), "ece.excess=0.03").passed
+    outcome = gate_of_report(log_odds_table(2000, factor=2.5), "ici.excess=0.03")
     assert not outcome.passed
     assert outcome.value > 0.05
 
@@ -58,7 +58,7 @@ def test_an_excess_that_calibrated_models_often_have_is_not_missed() -> None:
     states = set()
     for seed in range(12):
         rows = log_odds_table(60, seed=seed)
-        outcome = gate_of(rows, "ici.excess=0.001")
+        outcome = gate_of_report(rows, "ici.excess=0.001")
         result = clfeval.report(rows, positive="1", measure=["ici"])
         row = row_of(result, "measures", measure="ici")
         exceeds = outcome.value > 0.001
@@ -70,10 +70,10 @@ def test_an_excess_that_calibrated_models_often_have_is_not_missed() -> None:
 
 
 def test_an_excess_without_simulation_is_undefined() -> None:
-    outcome = gate_of(log_odds_table(300), "ici.excess=0.03", interval="none")
+    outcome = gate_of_report(log_odds_table(300), "ici.excess=0.03", interval="none")
     assert (outcome.passed, outcome.value, outcome.reason) == (False, None, "no_calibrated_mean")
     one_class = log_odds_table(100).with_columns(truth=pl.lit(0))
-    outcome = gate_of(one_class, "ici.excess=0.03")
+    outcome = gate_of_report(one_class, "ici.excess=0.03")
     assert (outcome.passed, outcome.reason) == (False, "single_class")
 
 
@@ -87,7 +87,7 @@ def test_an_excess_without_simulation_is_undefined() -> None:
 )
 def test_other_measures_and_impossible_limits_are_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        gate_of(log_odds_table(200), text)
+        gate_of_report(log_odds_table(200), text)
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from clfeval.document.cells import Estimate
 from clfeval.options.declaration import build_group
 from clfeval.records import read_record
 from clfeval.views.table_layout import gates_to_show
-from tests.results import answer_codes, estimate_of, row_of, warning_codes
+from tests.results import answer_codes, limits_of, row_of, warning_codes
 from tests.test_structure import FILES, PACKAGE, tree_of
 from tests.texts import check_text, numbers_in
 
@@ -52,7 +52,7 @@ SLICED = report_result(
 )
 
 
-def gates_of(
+def limit_gates(
     of: Result, kind: Any, *texts: str, baseline: Result | None = None, **more: Any
 ) -> Any:
     given = build_group(Gates, {**more, "max_drop": texts if kind == "max-drop" else ()})
@@ -129,7 +129,7 @@ def test_what_is_no_limit_is_refused_with_an_example(text: str) -> None:
 
 
 def test_a_slice_is_judged_by_name_or_pattern() -> None:
-    found = gates_of(SLICED, "fail-under", "recall[site=a]=0.9", "svm:recall[site=*].low=0.65")
+    found = limit_gates(SLICED, "fail-under", "recall[site=a]=0.9", "svm:recall[site=*].low=0.65")
     assert [(g.model, g.slice, g.metric, g.value, g.passed) for g in found] == [
         ("rf", "site=a", "recall", 0.9, True),
         ("svm", "site=a", "recall", 0.85, False),
@@ -140,7 +140,7 @@ def test_a_slice_is_judged_by_name_or_pattern() -> None:
 
 
 def test_an_undefined_slice_fails_whatever_the_limit() -> None:
-    found = gates_of(SLICED, "fail-under", "rf:recall[*]=0")
+    found = limit_gates(SLICED, "fail-under", "rf:recall[*]=0")
     assert [(g.slice, g.passed, g.reason) for g in found] == [
         ("site=a", True, None),
         ("site=b", True, None),
@@ -150,41 +150,41 @@ def test_an_undefined_slice_fails_whatever_the_limit() -> None:
 
 def test_an_unknown_slice_is_refused_with_what_to_type() -> None:
     with pytest.raises(clfeval.UsageError, match=r"'site=aa'.*unknown-slice") as caught:
-        gates_of(SLICED, "fail-under", "recall[site=aa]=0")
+        limit_gates(SLICED, "fail-under", "recall[site=aa]=0")
     assert "'site=a'" in str(caught.value.hint)
     with pytest.raises(clfeval.UsageError, match="unknown-slice") as caught:
-        gates_of(report_result(model_row("rf")), "fail-under", "recall[site=a]=0")
+        limit_gates(report_result(model_row("rf")), "fail-under", "recall[site=a]=0")
     assert "--by " in str(caught.value.hint)
     with pytest.raises(clfeval.UsageError, match=r"'roc_auc'.*unknown-metric"):
-        gates_of(SLICED, "fail-under", "roc_auc[site=a]=0")
+        limit_gates(SLICED, "fail-under", "roc_auc[site=a]=0")
 
 
 def test_any_passes_where_one_model_does_and_is_one_gate() -> None:
     both = report_result(model_row("a", recall=Estimate(0.6)), model_row("b", recall=Estimate(0.9)))
-    (found,) = gates_of(both, "fail-under", "any:recall=0.85")
+    (found,) = limit_gates(both, "fail-under", "any:recall=0.85")
     assert (found.model, found.value, found.passed, found.among) == ("b", 0.9, True, 2)
-    (found,) = gates_of(both, "fail-under", "any:recall=0.95")
+    (found,) = limit_gates(both, "fail-under", "any:recall=0.95")
     assert (found.model, found.passed) == ("b", False)
     check_text(str(found))
-    (found,) = gates_of(both, "fail-over", "any:recall=0.7")  # the smallest is the nearest
+    (found,) = limit_gates(both, "fail-over", "any:recall=0.7")  # the smallest is the nearest
     assert (found.model, found.passed) == ("a", True)
-    assert len(gates_of(both, "fail-under", "all:recall=0.85")) == 2
+    assert len(limit_gates(both, "fail-under", "all:recall=0.85")) == 2
 
 
 def test_any_takes_each_model_by_its_worst_slice() -> None:
     # rf has 0.9 and 0.6, svm 0.85 and 0.7: the worst of svm is the better of the two
-    (found,) = gates_of(SLICED, "fail-under", "any:recall[site=*]=0.75")
+    (found,) = limit_gates(SLICED, "fail-under", "any:recall[site=*]=0.75")
     assert (found.model, found.slice, found.value, found.passed) == ("svm", "site=b", 0.7, False)
-    assert gates_of(SLICED, "fail-under", "any:recall[site=*]=0.7")[0].passed
+    assert limit_gates(SLICED, "fail-under", "any:recall[site=*]=0.7")[0].passed
 
 
 def test_any_of_undefined_values_never_passes() -> None:
-    (found,) = gates_of(SLICED, "fail-under", "any:recall[sex=f]=0")
+    (found,) = limit_gates(SLICED, "fail-under", "any:recall[sex=f]=0")
     assert (found.passed, found.reason) == (False, "no_positive_truth")
     one = report_result(
         model_row("a", recall=Estimate(None, reason="nothing_found")), model_row("b")
     )
-    assert gates_of(one, "fail-under", "any:recall=0.8")[0].model == "b"
+    assert limit_gates(one, "fail-under", "any:recall=0.8")[0].model == "b"
 
 
 def test_a_warning_is_a_gate_that_does_not_fail() -> None:
@@ -210,17 +210,17 @@ def test_differences_from_a_reference_and_their_ends() -> None:
     )
     run = clfeval.report(frame, reference="a")
     # accuracy 19 of 20 and 16 of 20; recall 0.9 and 0.6
-    (found,) = gates_of(run, "fail-under", "accuracy_difference=-0.14")
+    (found,) = limit_gates(run, "fail-under", "accuracy_difference=-0.14")
     assert (found.model, found.passed) == ("b", False)
     assert found.value == pytest.approx(16 / 20 - 19 / 20)
-    (found,) = gates_of(run, "fail-under", "b:recall_difference=-0.31")
+    (found,) = limit_gates(run, "fail-under", "b:recall_difference=-0.31")
     assert found.passed
     assert found.metric == "sensitivity_difference"
     row = row_of(run, "comparisons", measure="accuracy", slice=None)
-    (found,) = gates_of(run, "fail-under", "accuracy_difference.low=-1")
-    assert found.value == estimate_of(row["difference"]).low
+    (found,) = limit_gates(run, "fail-under", "accuracy_difference.low=-1")
+    assert found.value == limits_of(row["difference"])[0]
     with pytest.raises(clfeval.UsageError, match="unknown-metric") as caught:
-        gates_of(clfeval.report(frame), "fail-under", "accuracy_difference=0")
+        limit_gates(clfeval.report(frame), "fail-under", "accuracy_difference=0")
     assert "--reference" in str(caught.value.hint)
 
 
@@ -242,16 +242,16 @@ FAR = [
 
 def test_gaps_of_slices_and_the_largest_of_them() -> None:
     of = replace(SLICED, tables={**SLICED.tables, "comparisons": GAPS, "extremes": FAR})
-    found = gates_of(of, "fail-under", "recall.gap=-0.2", "recall[site=b].gap.low=-0.5")
+    found = limit_gates(of, "fail-under", "recall.gap=-0.2", "recall[site=b].gap.low=-0.5")
     assert [(g.slice, g.value, g.passed) for g in found] == [
         ("site=a", 0.3, True),
         ("site=b", -0.3, False),
         ("site=b", -0.5, True),
     ]
-    (found_,) = gates_of(of, "fail-over", "rf:recall.extremes.high=0.4")
+    (found_,) = limit_gates(of, "fail-over", "rf:recall.extremes.high=0.4")
     assert (found_.value, found_.passed, found_.slice) == (0.5, False, "site=a less site=b")
     with pytest.raises(clfeval.UsageError, match="unknown-metric"):
-        gates_of(SLICED, "fail-over", "recall.extremes=0.4")
+        limit_gates(SLICED, "fail-over", "recall.extremes=0.4")
 
 
 def gate_of_drop(now: float, then: float, *texts: str, **more: Any) -> Gate:
@@ -264,7 +264,7 @@ def gate_of_drop(now: float, then: float, *texts: str, **more: Any) -> Gate:
         new = report_result(model_row("rf", recall=Estimate(now, now - low, now + high)))
         old = report_result(model_row("rf", recall=Estimate(then, then - low, then + high)))
     gate: Gate
-    (gate,) = gates_of(new, "max-drop", *texts, baseline=old, **more)
+    (gate,) = limit_gates(new, "max-drop", *texts, baseline=old, **more)
     return gate
 
 
@@ -338,17 +338,17 @@ def test_a_slice_that_is_gone_misses_a_drop_that_names_it() -> None:
     )
     now = replace(SLICED, tables={"models": [model_row("rf"), model_row("rf", "site=a")]})
     for text in ("rf:recall[site=*]=0.01", "rf:recall[site=b]=0.01"):
-        *_, gone = gates_of(now, "max-drop", text, baseline=then)
+        *_, gone = limit_gates(now, "max-drop", text, baseline=then)
         assert (gone.model, gone.slice, gone.passed, gone.reason) == ("rf", "site=b", False, "gone")
         check_text(str(gone))
-    every = gates_of(now, "fail-under", "recall[*].change=-1", baseline=then)
+    every = limit_gates(now, "fail-under", "recall[*].change=-1", baseline=then)
     assert [(one.model, one.slice, one.passed) for one in every] == [
         ("rf", "site=a", True),
         ("svm", "site=b", False),
         ("rf", "site=b", False),
     ]
     with pytest.raises(clfeval.UsageError, match="'site=b'"):  # which compares nothing
-        gates_of(now, "fail-under", "recall[site=b]=0", baseline=then)
+        limit_gates(now, "fail-under", "recall[site=b]=0", baseline=then)
 
 
 def test_a_drop_of_a_slice() -> None:
@@ -358,16 +358,16 @@ def test_a_drop_of_a_slice() -> None:
             "models": [model_row("rf"), model_row("rf", "site=a", recall=Estimate(0.88, 0.8, 0.95))]
         },
     )
-    (found,) = gates_of(now, "max-drop", "rf:recall[site=a]=0.01", baseline=SLICED)
+    (found,) = limit_gates(now, "max-drop", "rf:recall[site=a]=0.01", baseline=SLICED)
     assert found.value == 0.02  # 0.9 then
     assert not found.passed
     gone = replace(SLICED, tables={"models": [model_row("rf")]})
-    (found,) = gates_of(now, "max-drop", "rf:recall[site=a]=0.01", baseline=gone)
+    (found,) = limit_gates(now, "max-drop", "rf:recall[site=a]=0.01", baseline=gone)
     assert (found.passed, found.reason) == (False, "not_in_baseline")
 
 
 def test_rows_of_the_table_and_of_each_judged_slice() -> None:
-    found = gates_of(SLICED, "fail-under", "rf:recall[site=*]=0", min_rows=20, min_positives=10)
+    found = limit_gates(SLICED, "fail-under", "rf:recall[site=*]=0", min_rows=20, min_positives=10)
     told = [(g.kind, g.slice, g.value, g.passed) for g in found[2:]]
     assert told == [
         ("min-rows", None, 40, True),
@@ -378,13 +378,13 @@ def test_rows_of_the_table_and_of_each_judged_slice() -> None:
         ("min-positives", "site=b", 5, False),
     ]
     check_text(str(found[4]))
-    assert [g.slice for g in gates_of(SLICED, "fail-under", min_rows=40)] == [None]
-    assert not gates_of(SLICED, "fail-under", min_rows=41)[0].passed
+    assert [g.slice for g in limit_gates(SLICED, "fail-under", min_rows=40)] == [None]
+    assert not limit_gates(SLICED, "fail-under", min_rows=41)[0].passed
     unknown = replace(SLICED, summary={"rows": None})
-    (one,) = gates_of(unknown, "fail-under", min_rows=1)
+    (one,) = limit_gates(unknown, "fail-under", min_rows=1)
     assert (one.passed, one.value) == (False, None)
     with pytest.raises(clfeval.UsageError, match="min-positives"):
-        gates_of(unknown, "fail-under", min_positives=1)
+        limit_gates(unknown, "fail-under", min_positives=1)
 
 
 def test_who_is_still_among_those_that_may_be_the_best() -> None:
@@ -394,7 +394,7 @@ def test_who_is_still_among_those_that_may_be_the_best() -> None:
         {"measure": "brier", "model": "svm", "tied": True},  # not what decides
     ]
     of = report_result(model_row("rf"), model_row("svm"), best=best)
-    found = gates_of(of, "fail-under", still_best=["rf", "svm", "any:*"])
+    found = limit_gates(of, "fail-under", still_best=["rf", "svm", "any:*"])
     assert [(g.model, g.metric, g.passed) for g in found] == [
         ("rf", "roc_auc", True),
         ("svm", "roc_auc", False),
@@ -402,9 +402,9 @@ def test_who_is_still_among_those_that_may_be_the_best() -> None:
     ]
     check_text(str(found[1]))
     with pytest.raises(clfeval.UsageError, match="unknown-model"):
-        gates_of(of, "fail-under", still_best="sv")
+        limit_gates(of, "fail-under", still_best="sv")
     with pytest.raises(clfeval.UsageError, match=r"still.best"):
-        gates_of(report_result(model_row("rf")), "fail-under", still_best="rf")
+        limit_gates(report_result(model_row("rf")), "fail-under", still_best="rf")
 
 
 def test_a_missing_baseline_is_a_state_with_a_name() -> None:

@@ -54,7 +54,7 @@ MODEL: Row = {
 }
 CELL = st.none() | st.booleans() | st.integers() | NUMBER | TEXT | st.lists(TEXT) | ESTIMATE
 COLUMNS = st.lists(TEXT, unique=True, max_size=4)
-# all rows of a table have the same columns
+# a measure is a column of all rows of its table
 ROWS = COLUMNS.flatmap(
     lambda columns: st.lists(st.fixed_dictionaries(dict.fromkeys(columns, CELL)), max_size=3)
 )

@@ -82,16 +82,16 @@ def numbers_in(text: str) -> list[float]:
     return [float(one.replace(",", "")) for one in found]
 
 
-def with_kept_digits(text: str, kept: str) -> str:
+def with_kept_digits(text: str, kept_text: str) -> str:
     """Return the kept text if a text differs from it by the last digits of precise numbers only.
 
     Processors differ there, by less than 1e-12 of the number.
     """
-    if _PRECISE.sub("#", text) != _PRECISE.sub("#", kept):
+    if _PRECISE.split(text) != _PRECISE.split(kept_text):
         return text
-    pairs = zip(_PRECISE.findall(text), _PRECISE.findall(kept), strict=True)
+    pairs = zip(_PRECISE.findall(text), _PRECISE.findall(kept_text), strict=True)
     is_same = all(math.isclose(float(now), float(then), rel_tol=1e-12) for now, then in pairs)
-    return kept if is_same else text
+    return kept_text if is_same else text
 
 
 def write(texts: Texts) -> None:

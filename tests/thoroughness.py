@@ -19,9 +19,9 @@ def full() -> bool:
     return settings.get_current_profile_name() == "full"
 
 
-def examples(most: int, **others: Any) -> settings:
+def examples(most: int, *, gate: int = GATE, **others: Any) -> settings:
     """Ask for so many examples of a property, of which the gate tries the first few."""
-    return settings(max_examples=most if full() else min(most, GATE), **others)
+    return settings(max_examples=most if full() else min(most, gate), **others)
 
 
 def thinned(grid: Iterable[Any], gate: Collection[Any]) -> list[Any]:

@@ -24,32 +24,25 @@ def _result_schema() -> JsonSchema:
 def check_document(document: Mapping[str, Any]) -> None:
     """Raise DamagedResultError with the first place at which a result breaks its schema.
 
-    Besides what JSON Schema can say, all rows of a table must have the same columns.
+    Besides what JSON Schema can say, a measure that is a column of one row of a table is a column
+    of all its rows: which measures there are depends on the request, so that none is required.
     """
-    violation = _result_schema().violation(document) or _uneven_row(document)
+    violation = _result_schema().violation(document) or _missing_measure(document)
     if violation:
         raise DamagedResultError(str(violation))
 
 
-def _uneven_row(document: Mapping[str, Any]) -> Violation | None:
-    """Return the first row of a table that has other columns than the first row of the table."""
+def _missing_measure(document: Mapping[str, Any]) -> Violation | None:
+    """Return the first place at which a row lacks a measure that another row of its table has."""
     for table, rows in document["tables"].items():
+        first_row = rows[0] if rows else {}
         for index, row in enumerate(rows):
-            if row.keys() != rows[0].keys():
-                return _column_violation(("tables", table, index), rows[0], row)
+            for column in first_row.keys() ^ row.keys():
+                lacking_index = 0 if column in row else index
+                if isinstance(row.get(column, first_row.get(column)), dict):
+                    return Violation(("tables", table, lacking_index, column), "is missing")
     for name, method_document in document.get("methods", {}).items():
-        violation = _uneven_row(method_document)
+        violation = _missing_measure(method_document)
         if violation:
             return Violation(("methods", name, *violation.path), violation.problem)
     return None
-
-
-def _column_violation(
-    path: tuple[str | int, ...], first_row: Mapping[str, Any], row: Mapping[str, Any]
-) -> Violation:
-    """Return the column that a row lacks, or else the one that only it has."""
-    for column in first_row:
-        if column not in row:
-            return Violation((*path, column), "is missing")
-    extra_column = next(column for column in row if column not in first_row)
-    return Violation((*path, extra_column), "is not a column of the rows before it")

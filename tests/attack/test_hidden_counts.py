@@ -21,7 +21,7 @@ from tests.samples import logistic
 from tests.thoroughness import full, thinned
 
 ROWS = 300
-TABLES = thinned(range(200), range(12))
+TABLES = thinned(range(200), range(5))
 SMALLEST = 3  # the smallest N of the files
 ALIKE = ("a", "labels", "halved")  # models of one order
 SIMPLE_ATTEMPTS = 30  # tables in which only two rows exchange their classes

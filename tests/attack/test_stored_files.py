@@ -32,7 +32,7 @@ from tests.suite.mutants import mutated as mutated_batch
 from tests.suite.mutants import text as batch_text
 from tests.thoroughness import thinned
 
-PARTS = 20  # of each attack; the gate runs the first
+PARTS = 50  # of each attack; the gate runs the first
 COUNTS_FILES, FLIPS, RESULTS, HISTORIES, BATCHES = 1000, 600, 1000, 600, 500
 BATCH = batch_text().replace(f"{ROOT}/", "")
 SHARES = thinned(range(PARTS), [0])

@@ -98,7 +98,7 @@ def test_a_small_table_by_hand(tmp_path: Path) -> None:
     assert "id" not in str(rows)
 
 
-@examples(30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(30, gate=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(0, 2**32),
     st.integers(1, 50),

@@ -101,7 +101,7 @@ def ratio(part: Fraction, whole: Fraction) -> Fraction | float | None:
 def coverage_of(
     table: Sequence[Weighed], members: Sequence[int], target: int
 ) -> dict[str, Fraction]:
-    """Return what a set of models detects of a class, flags, and alone detects or misses."""
+    """Return what a set of models detects and flags, and detects or misses unlike the others."""
     k = len(table[0].scores)
     sums = dict.fromkeys(("covered", "effort", "alone", "all", "any"), NOTHING)
     for row in table:

@@ -116,7 +116,7 @@ def test_runs_of_the_same_rows_have_the_same_means_and_differences() -> None:
 
 
 CASES = {
-    "scores": ("scores.csv", {"measure": ["all"], "positive": "malignant"}),
+    "scores": ("scores.csv", {"measure": ["all"], "positive": "malignant", "resamples": 100}),
     "labels": ("labels.csv", {"measure": ["all"], "positive": "malignant"}),
 }
 

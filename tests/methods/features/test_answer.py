@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 
 from clfeval.document import Answer
-from tests.methods.answers import sentences_by_code
 from tests.methods.features.door import features
+from tests.results import sentences_by_code
 from tests.texts import check_text, numbers_in
 
 

@@ -13,9 +13,16 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 from clfeval.arrays import Counts
 from clfeval.counts.features.cuts import UNDEALT, cross_fitted_counts
-from tests.methods.answers import sentences_by_code
 from tests.methods.features.door import features, rows_by_feature
-from tests.results import estimate_of, limits_of, row_of, rows_of, value_and_limits, value_of
+from tests.results import (
+    estimate_of,
+    limits_of,
+    row_of,
+    rows_of,
+    sentences_by_code,
+    value_and_limits,
+    value_of,
+)
 from tests.texts import check_text, numbers_in
 
 

@@ -10,14 +10,14 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import beta, binomtest
+from scipy.stats import binomtest
 
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Answer
 from clfeval.views.terminal import as_text
-from tests.methods.answers import sentences_by_code
-from tests.results import answer_codes
+from tests.limits import clopper_pearson
+from tests.results import answer_codes, sentences_by_code
 from tests.texts import check_text, numbers_in
 
 Patterns = Mapping[str, int]
@@ -41,10 +41,8 @@ def sentences(models: str, *patterns: Patterns, **options: Any) -> dict[str, Ans
     return sentences_by_code(evaluated(models, *patterns, **options))
 
 
-def exact(k: int, n: int) -> tuple[float, float, float]:
-    """Return k / n with its interval, by the beta quantiles of scipy."""
-    low = beta.ppf(0.025, k, n - k + 1) if k else 0.0
-    return k / n, float(low), float(beta.ppf(0.975, k + 1, n - k) if k < n else 1.0)
+def share_with_limits(k: int, n: int) -> tuple[float, float, float]:
+    return k / n, *clopper_pearson(k, n)
 
 
 MOST, SPARED = "detects-most", "could-be-left-out"
@@ -104,13 +102,13 @@ def test_who_finds_most_and_which_models_are_needed(
 def test_the_numbers_of_the_first_sentence() -> None:
     most = sentences("ab", {"a": 10, "ab": 5, "b": 2, "": 3}, {"a": 1, "": 4})[MOST]
     assert most.measure == "recall"
-    assert (most.value, most.low, most.high) == pytest.approx(exact(15, 20))
+    assert (most.value, most.low, most.high) == pytest.approx(share_with_limits(15, 20))
     pair = sentences("abc", {"a": 10, "b": 3, "c": 2, "": 5})["best-pair"]
-    assert (pair.value, pair.low, pair.high) == pytest.approx(exact(13, 20))
+    assert (pair.value, pair.low, pair.high) == pytest.approx(share_with_limits(13, 20))
     # target rows are the negatives: a finds 8 of 10, and calls 8 + 1 rows negative
     negative = sentences("ab", {"b": 1, "ab": 4}, {"": 8, "a": 2}, target="negative")[MOST]
     assert (negative.models, negative.measure) == (("b",), "specificity")
-    assert (negative.value, negative.low, negative.high) == pytest.approx(exact(10, 10))
+    assert (negative.value, negative.low, negative.high) == pytest.approx(share_with_limits(10, 10))
     check_text(negative.text)
 
 

@@ -13,8 +13,7 @@ from clfeval.api.result import Result
 from clfeval.document.cells import Estimate, Row
 from clfeval.methods.mlcps.answer import mlcps_answer
 from clfeval.pages.codes import ANSWERS
-from tests.methods.answers import sentences_by_code
-from tests.results import answer_codes
+from tests.results import answer_codes, sentences_by_code
 from tests.texts import check_text, numbers_in
 from tests.views.ranked import FIVE, RESULTS, TIE, answered, ranked
 

@@ -105,7 +105,7 @@ def test_measures_of_the_two_rates_alone_have_the_limits_of_phidelta() -> None:
 
 
 def normal_scores(positives: int, negatives: int, distance: float, seed: int = 1) -> pl.DataFrame:
-    """Return two models whose scores are normal in each class, so distant from each other."""
+    """Return two models of normal scores, whose means in the classes are `distance` apart."""
     rng = np.random.default_rng(seed)
     truth = np.repeat([1, 0], [positives, negatives])
     noise = rng.normal(size=(len(truth), 2))

@@ -15,8 +15,7 @@ from clfeval.document import Answer
 from clfeval.document.cells import Estimate
 from clfeval.methods.phidelta.answer import MOST, classifier_answer
 from tests.limits import wilson
-from tests.methods.answers import sentences_by_code
-from tests.results import limits_of, row_of, rows_by
+from tests.results import limits_of, row_of, rows_by, sentences_by_code
 from tests.texts import check_text, numbers_in
 
 LABELS = "fixtures/breast-cancer/labels.csv"
@@ -31,7 +30,7 @@ def models_flagging(**models: tuple[int, int]) -> pl.DataFrame:
 
 
 def sentences(result: Result) -> dict[str, Answer]:
-    """Return the sentences by code; there are as many as an answer may have."""
+    """Return the sentences by code, of which an answer may have no more than MOST."""
     assert 1 <= len(result.answer) <= MOST
     return sentences_by_code(result)
 

@@ -13,7 +13,7 @@ from scipy import stats
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document.cells import Estimate
-from tests.results import Line, answers_of, limits_of, rows_by, value_of
+from tests.results import Line, answers_of, limits_of, row_of, rows_by, value_of
 from tests.samples import labels_right_at
 from tests.texts import check_text
 
@@ -142,8 +142,8 @@ def test_p_values_of_several_models_are_adjusted_together_and_sentences_follow_t
     check_text(sentence.text for sentence in answers_of(result, "compared"))
     assert result.parameters["margin"] == {"delta": 0.07}
     assert "|margin:delta=0.07|" in result.signature
-    of_two_models = comparisons_with("ref", frame.select("truth", "ref", "more"))
-    row = of_two_models["delta", "more"]
+    of_two_models = clfeval.phidelta(frame.select("truth", "ref", "more"), reference="ref")
+    row = row_of(of_two_models, "comparisons", measure="delta")
     assert row["p"] == row["p_adjusted"] == pytest.approx(rows["more"]["p"])
     assert row["difference"] == row["difference_adjusted"]
 

@@ -13,13 +13,13 @@ from scipy import stats
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document.cells import Estimate
-from tests.methods.answers import sentences_by_code
 from tests.methods.phidelta.byhand import Cells, reasons
 from tests.results import (
     Line,
     limits_of,
     rows_by,
     rows_of,
+    sentences_by_code,
     value_of,
     warning_codes,
     warning_messages,

@@ -72,7 +72,8 @@ def test_the_three_ranges_with_the_most_rows_are_named() -> None:
     assert [low for low, _, _ in miscalibrated_ranges(rows)] == pytest.approx([0.3, 0.4, 0.5])
 
 
-def sentences_by_code(table: pl.DataFrame) -> dict[str, str]:
+def texts_by_code(table: pl.DataFrame) -> dict[str, str]:
+    """Return the texts of the answer to a table by code, the last of each."""
     return {answer.code: answer.text for answer in clfeval.report(table, positive="1").answer}
 
 
@@ -82,7 +83,7 @@ def test_only_a_model_that_the_tests_call_miscalibrated_has_ranges() -> None:
     x = rng.normal(0, 1.5, 3000)
     truth = (rng.random(3000) < logistic(x)).astype(int)
     extreme, right = (
-        sentences_by_code(pl.DataFrame({"truth": truth, "m": logistic(factor * x)}))
+        texts_by_code(pl.DataFrame({"truth": truth, "m": logistic(factor * x)}))
         for factor in (1.8, 1.0)
     )
     assert CODE not in right

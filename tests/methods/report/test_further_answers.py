@@ -23,7 +23,7 @@ def answer_of(code: str, *, options: Any = None, **columns: Any) -> Answer | Non
 
 
 def sentence_of(code: str, *, options: Any = None, **columns: Any) -> str:
-    """Return its text, or an empty one."""
+    """Return the text of the sentence of this code, empty if there is none."""
     answer = answer_of(code, options=options, **columns)
     return "" if answer is None else answer.text
 

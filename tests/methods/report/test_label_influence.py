@@ -93,9 +93,6 @@ def test_the_standard_error_is_near_the_jackknifes(name: str) -> None:
     assert found[0] == pytest.approx(math.sqrt(spread), rel=0.05)
 
 
-TABLE = counts((2613, 564, 750, 2180))  # AML4TD, Table 15.1
-
-
 def test_where_nothing_varies_the_limits_are_the_default_ones() -> None:
     """30 of 30 and 20 of 20 found: draws do not know that it could be less."""
     table = counts((30, 0, 0, 20), (20, 4, 10, 16))

@@ -25,7 +25,7 @@ def rows_of_counts(table: Any) -> pl.DataFrame:
 
 
 def measure_row(frame: pl.DataFrame, name: str, estimator: str, **options: Any) -> Line:
-    """Return the row of a measure in the report of a table."""
+    """Return the row of a measure, averaged so, in the report of a table."""
     result = clfeval.report(frame, truth="truth", measure=["all"], **options)
     return row_of(result, "measures", measure=name, estimator=estimator)
 

@@ -28,7 +28,6 @@ from tests.texts import check_text
 from tests.thoroughness import thinned
 
 GUIDE = Path(clfeval.__file__).parent / "guide" / "report.md"
-GRID = np.arange(0, 101) / 100 + 0.005  # between the scores of two digits
 Z = stats.norm.ppf(0.975)
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import beta, binom, norm
+from scipy.stats import binom, norm
 
 import clfeval
 from clfeval.counts.patterns import PatternCounts
 from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.requested_measures import parse_measures
-from tests.limits import wilson
+from tests.limits import clopper_pearson, wilson
 from tests.results import Line, row_of, value_and_limits
 
 Z = float(norm.ppf(0.975))
@@ -27,12 +27,6 @@ def few_flags() -> pl.DataFrame:
     first[[0, 1, 2, 3, 4, 10, 11]] = 1
     second[[0, 1, 2, 10, 12, 13]] = 1
     return pl.DataFrame({"truth": truth, "a": first, "b": second})
-
-
-def exact(k: int, n: int) -> tuple[float, float]:
-    """Return Clopper and Pearson's limits as quantiles of beta distributions."""
-    low = float(beta.ppf(0.025, k, n - k + 1)) if k else 0.0
-    return low, float(beta.ppf(0.975, k + 1, n - k)) if k < n else 1.0
 
 
 def flagging(*counts: tuple[int, int], rows: int = 200, positives: int = 60) -> pl.DataFrame:
@@ -76,7 +70,9 @@ def test_a_difference_of_precisions_adds_exact_limits_with_their_correlation() -
         @ influence[1]
         / sqrt((influence[0] @ influence[0]) * (influence[1] @ influence[1]))
     )
-    value, low, high = difference((5 / 7, *exact(5, 7)), (3 / 6, *exact(3, 6)), float(rho))
+    value, low, high = difference(
+        (5 / 7, *clopper_pearson(5, 7)), (3 / 6, *clopper_pearson(3, 6)), float(rho)
+    )
     row = comparison_row(frame, "precision")
     assert value_and_limits(row["difference"]) == pytest.approx((value, low, high), abs=1e-9)
     assert row["method"] == "square-and-add of the limits of both"
@@ -95,7 +91,7 @@ def test_a_difference_of_precisions_adds_exact_limits_with_their_correlation() -
 
 def test_from_30_flagged_rows_on_a_difference_of_precisions_adds_wilsons_limits() -> None:
     """Of 24 of 30 rows against 15 of 29, of which no row is flagged by both."""
-    expected = difference((0.8, *wilson(24, 30)), (15 / 29, *exact(15, 29)), 0.0)
+    expected = difference((0.8, *wilson(24, 30)), (15 / 29, *clopper_pearson(15, 29)), 0.0)
     row = comparison_row(flagging((24, 6), (15, 14)), "precision")
     assert value_and_limits(row["difference"]) == pytest.approx(expected, abs=1e-9)
 
@@ -161,7 +157,7 @@ def test_at_other_prevalences_few_flags_have_the_outer_of_exact_and_own_limits(
     frame, sides = few_flags(), []
     row = comparison_row(frame, name)
     for own, share in ((row["new"], (5, 7)), (row["old"], (3, 6))):
-        odds = [x / (1 - x) * 9 * prevalence / (1 - prevalence) for x in exact(*share)]
+        odds = [x / (1 - x) * 9 * prevalence / (1 - prevalence) for x in clopper_pearson(*share)]
         low, high = (x / (1 + x) for x in odds)
         sides.append((own.value, min(low, own.low), max(high, own.high)))
     x, y = (influence_at_prevalence(frame, model, prevalence) for model in "ab")

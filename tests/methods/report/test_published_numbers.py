@@ -18,7 +18,6 @@ from tests.measures.test_classes import DICE
 from tests.results import Line, limits_of, row_of, rows_by, value_of
 
 TP, FP, FN, TN = 2613, 564, 750, 2180  # Table 15.1
-ROWS = TP + FP + FN + TN
 
 
 def rows_of_cells(tp: int, fp: int, fn: int, tn: int) -> pl.DataFrame:

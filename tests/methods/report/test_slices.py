@@ -50,7 +50,9 @@ def two_models_at_sites(
 
 def slice_differences(result: Result, metric: str, model: str) -> dict[str, Line]:
     """Return the rows that compare each slice with the other rows, by slice."""
-    return rows_by(result, "comparisons", "slice", against="slice", measure=metric, model=model)
+    rows = rows_by(result, "comparisons", "slice", against="slice", measure=metric, model=model)
+    assert None not in rows
+    return rows
 
 
 def interval_of(result: Result, metric: str, model: str) -> tuple[float, float, float]:

@@ -81,7 +81,7 @@ def test_no_scale_of_sampling_weights_changes_anything(classes: int, factor: flo
         "sampling_weights": True,
         "reference": "a",
         "resolution": {"log_loss": 0.1},
-        "resamples": 200,
+        "resamples": 100,
     }
     options |= {"best_threshold": ["j", "sens>=.9"], "prevalence": [0.1]} if classes == 2 else {}
     frame = weighted_models(1, classes)

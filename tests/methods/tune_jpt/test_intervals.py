@@ -36,7 +36,7 @@ PREDICTIVE = ["ppv", "npv", "ppv_odds", "npv_odds"]
 TWINS = {"tor": "tar", "ppv_odds": "ppv", "npv_odds": "npv", "f_odds": "f_beta"}
 
 
-def measure_rows(cells: Cells, **options: Any) -> list[Line]:
+def rows_of_populations(cells: Cells, **options: Any) -> list[Line]:
     """Return the rows of all populations of tuned counts."""
     options = {"measure": "cost:fp=1,fn=9", "sweep": None, "prevalence": "1:50"} | options
     return rows_of(clfeval.tune_jpt(counts=four(cells), **options), "models")
@@ -44,7 +44,9 @@ def measure_rows(cells: Cells, **options: Any) -> list[Line]:
 
 def row_at(cells: Cells, population: str, **options: Any) -> Line:
     """Return the row of a population of tuned counts."""
-    (row,) = (row for row in measure_rows(cells, **options) if row["population"] == population)
+    (row,) = (
+        row for row in rows_of_populations(cells, **options) if row["population"] == population
+    )
     return row
 
 
@@ -83,7 +85,9 @@ def wilson_of_statsmodels(k: int, n: int, alpha: float) -> Limits:
 def test_limits_hold_their_value_and_keep_to_the_range(
     cells: Cells, odds: str, level: float
 ) -> None:
-    narrow, wide = (measure_rows(cells, prevalence=odds, level=each) for each in (level, 0.999))
+    narrow, wide = (
+        rows_of_populations(cells, prevalence=odds, level=each) for each in (level, 0.999)
+    )
     for row, wide_row in zip(narrow, wide, strict=True):
         for name in (*MEASURES, "expected_cost", "net_benefit"):
             middle = value_or_infinity(row[name])
@@ -110,7 +114,7 @@ def test_shares_of_counted_rows_are_exact(cells: Cells, level: float) -> None:
         "ppv": (tp, tp + fp),
         "npv": (tn, tn + fn),
     }
-    for row in measure_rows(cells, level=level, measure=list(share)):
+    for row in rows_of_populations(cells, level=level, measure=list(share)):
         for name, (k, n) in share.items():
             if row["population"] == "sample" or name in ("sensitivity", "specificity"):
                 assert are_close(
@@ -233,7 +237,7 @@ def test_sums_of_the_two_rates_are_square_and_add(cells: Cells, odds: str, r: fl
 @pytest.mark.parametrize("cells", [*FULL, *EMPTY], ids=str)
 def test_measures_that_say_the_same_have_the_same_limits(cells: Cells) -> None:
     """Odds x / (1 - x) of TAR, PPV, NPV and F; DP = sqrt(3)/pi ln DOR."""
-    for row in measure_rows(cells, measure=[*TWINS, *TWINS.values(), "dor", "dp"]):
+    for row in rows_of_populations(cells, measure=[*TWINS, *TWINS.values(), "dor", "dp"]):
         for name, plain in TWINS.items():
             if row["population"] == "sample" and plain != "f_beta":
                 continue
