@@ -13,6 +13,7 @@ from clfeval.document import Answer
 from clfeval.placeholders import fill_for_shell
 from tests.process.runner import run
 from tests.samples import logistic
+from tests.thoroughness import thinned
 
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
 SITES, ROWS = 6, 700
@@ -114,7 +115,7 @@ def test_answers_without_options_have_at_most_90_words(
     assert _words(answer) <= 90
 
 
-@pytest.mark.parametrize("command", WITH_OPTIONS)
+@pytest.mark.parametrize("command", thinned(WITH_OPTIONS, WITH_OPTIONS[::2]))
 def test_answers_with_options_have_at_most_120_words(command: str, folder_of_tables: Path) -> None:
     answer = _answer(command, folder_of_tables)
     assert _words(answer) <= 120
