@@ -1,10 +1,11 @@
-"""Limits of intervals by their school formulas, written apart from those of the program."""
+"""Limits of shares, written apart from those of the program or by another library."""
 
 from __future__ import annotations
 
 import math
 
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 
 def wilson(hits: float, rows: float, level: float = 0.95) -> tuple[float, float]:
@@ -14,6 +15,11 @@ def wilson(hits: float, rows: float, level: float = 0.95) -> tuple[float, float]
     half = z * math.sqrt(share * (1 - share) / rows + part / (4 * rows))
     middle = share + part / 2
     return (middle - half) / (1 + part), (middle + half) / (1 + part)
+
+
+def wilson_of_statsmodels(hits: int, rows: int, level: float = 0.95) -> tuple[float, float]:
+    low, high = proportion_confint(hits, rows, alpha=1 - level, method="wilson")
+    return float(low), float(high)
 
 
 def clopper_pearson(hits: float, rows: float, level: float = 0.95) -> tuple[float, float]:

@@ -27,7 +27,9 @@ Comparison = tuple[str, float | None, float]  # measure, our value, theirs
 def binary_comparisons(seed: int) -> Iterator[Comparison]:
     """Yield the measures of a table of two classes, with ties or without, with weights."""
     rows = binary.random_rows(seed, 1 + seed % 12, SHARES[seed % len(SHARES)])
-    estimates = binary.said(rows, measure=["all", "partial_auc", "f_beta:beta=2"], interval="none")
+    estimates = binary.measure_rows(
+        rows, measure=["all", "partial_auc", "f_beta:beta=2"], interval="none"
+    )
     for name, (_, oracle) in {**binary.OF_SCORES, **binary.OF_VOTES}.items():
         yield name, estimates[name]["value"].value, float(oracle(rows))
 
@@ -37,7 +39,9 @@ def several_comparisons(seed: int) -> Iterator[Comparison]:
     classes = 3 + seed % 10
     rows = several.random_rows(classes, scored=bool(seed % 2), seed=seed)
     measures = ["all", "ordinal", "f_beta:beta=2", "rps", "top_k_accuracy:k=3"]
-    estimates = several.said(rows, measure=measures if seed % 2 else measures[:3], interval="none")
+    estimates = several.measure_rows(
+        rows, measure=measures if seed % 2 else measures[:3], interval="none"
+    )
     oracles = {**several.OF_LABELS, **(several.OF_PROBABILITIES if seed % 2 else {})}
     for name, (_, oracle) in oracles.items():
         yield name, _value(estimates[name, "multiclass", None]), float(oracle(rows))

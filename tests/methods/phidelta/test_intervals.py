@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binomtest, norm
-from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+from statsmodels.stats.proportion import confint_proportions_2indep
 
 import clfeval
 from clfeval.document.cells import Estimate
+from tests.limits import wilson_of_statsmodels
 from tests.methods.phidelta.byhand import Cells, counts_frame, model_row, model_rows, rows_by_model
 from tests.results import Line, limits_of, value_of
 
@@ -39,16 +40,11 @@ def rows_at_level(level: float) -> dict[str, Line]:
     return model_rows(counts_frame(TABLES), level=level)
 
 
-def wilson(k: int, n: int, level: float) -> tuple[float, float]:
-    low, high = proportion_confint(k, n, alpha=1 - level, method="wilson")
-    return float(low), float(high)
-
-
 def square_and_add(a: float, b: float, cells: Cells, level: float) -> tuple[float, float]:
     """Return the ends for a TP/P + b FP/N: squared distances to the Wilson limits are added."""
     below = above = 0.0
     for factor, k, n in ((a, cells.tp, cells.positives), (b, cells.fp, cells.negatives)):
-        low, high = wilson(k, n, level)
+        low, high = wilson_of_statsmodels(k, n, level)
         down, up = factor * (k / n - low), factor * (high - k / n)
         if factor < 0:
             down, up = -up, -down
@@ -161,7 +157,9 @@ def searched(measure: str, p: float, c: Cells, level: float) -> tuple[float, flo
     A pair (x, y) fits when z(x)² + z(y)² <= z², z(x) = (TP/P - x) / sqrt(x (1-x) / P).
     """
     steps = (1 - np.cos(np.pi * (np.arange(500) + 0.5) / 500)) / 2  # closest at the ends
-    limits = [wilson(k, n, level) for k, n in ((c.tp, c.positives), (c.fp, c.negatives))]
+    limits = [
+        wilson_of_statsmodels(k, n, level) for k, n in ((c.tp, c.positives), (c.fp, c.negatives))
+    ]
     x, y = np.meshgrid(*[low + (high - low) * steps for low, high in limits])
     distance = sum(
         (k / n - q) ** 2 / (q * (1 - q) / n)

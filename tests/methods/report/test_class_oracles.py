@@ -60,7 +60,7 @@ def random_rows(c: int, *, scored: bool, seed: int | None = None) -> Rows:
     return Rows(pl.DataFrame(columns), names, y, p.argmax(axis=1), p)
 
 
-def said(rows: Rows, **options: Any) -> dict[Any, Any]:
+def measure_rows(rows: Rows, **options: Any) -> dict[Any, Any]:
     """Return what the report says: its rows by measure, estimator and class."""
     result = clfeval.report(rows.frame, weight="w", classes=rows.names, **options)
     return rows_by(result, "measures", "measure", "estimator", "class")
@@ -155,7 +155,7 @@ def check_value(row: Row, expected: Any, name: str) -> None:
 @pytest.mark.parametrize("c", SIZES)
 def test_labels(c: int) -> None:
     rows = random_rows(c, scored=False)
-    found = said(rows, measure=["all", "ordinal", "f_beta:beta=2"], interval="none")
+    found = measure_rows(rows, measure=["all", "ordinal", "f_beta:beta=2"], interval="none")
     for name, (_, oracle) in OF_LABELS.items():
         check_value(found[name, "multiclass", None], oracle(rows), name)
     for name, (_, by_average) in AVERAGED.items():
@@ -173,7 +173,7 @@ def test_labels(c: int) -> None:
 @pytest.mark.parametrize("c", thinned(SIZES, (3, 7)))
 def test_probabilities(c: int) -> None:
     rows = random_rows(c, scored=True)
-    found = said(rows, measure=["all", "roc_auc_ovr", "rps", "top_k_accuracy:k=3"])
+    found = measure_rows(rows, measure=["all", "roc_auc_ovr", "rps", "top_k_accuracy:k=3"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, (_, oracle) in OF_PROBABILITIES.items():
@@ -195,7 +195,7 @@ def test_probabilities(c: int) -> None:
 def test_the_errors_of_kappas_are_those_of_statsmodels(c: int) -> None:
     """But for M / (M - 1), by which the variance of a mean is corrected."""
     rows = random_rows(c, scored=True)
-    found = said(rows, measure="ordinal")
+    found = measure_rows(rows, measure="ordinal")
     table, m = sk.confusion_matrix(rows.y, rows.v, labels=range(c)), len(rows.y)
     for name, weights in (
         ("kappa", None),

@@ -66,7 +66,7 @@ def random_rows(seed: int, digits: int, share: float, *, ends: bool = False) -> 
     return Rows(frame, np.repeat(y, w), np.repeat(p, w))
 
 
-def said(rows: Rows, **options: Any) -> dict[str, Line]:
+def measure_rows(rows: Rows, **options: Any) -> dict[str, Line]:
     """Return what the report says: its rows by measure."""
     result = clfeval.report(rows.frame, weight="w", positive="1", **options)
     return rows_by(result, "measures", "measure")
@@ -182,7 +182,7 @@ TABLES = [(seed, digits, share) for seed in range(3) for digits in (1, 12) for s
 @pytest.mark.parametrize("ends", [False, True])
 def test_values(seed: int, digits: int, share: float, ends: bool) -> None:
     rows = random_rows(seed, digits, share, ends=ends)
-    found = said(rows, measure=["all", "partial_auc", "f_beta:beta=2"], interval="none")
+    found = measure_rows(rows, measure=["all", "partial_auc", "f_beta:beta=2"], interval="none")
     for name, (_, oracle) in {**OF_SCORES, **OF_VOTES}.items():
         if name.startswith("calibration") and ends:
             continue  # statsmodels stops at log odds of 36: see tests/measures/test_oracles.py
@@ -196,7 +196,7 @@ def test_a_class_without_rows(one: int) -> None:
     rows = random_rows(5, 2, 0.5)
     frame = rows.frame.with_columns(truth=pl.lit(one))
     rows = Rows(frame, np.full_like(rows.y, bool(one)), rows.p)
-    found = said(rows, measure="all", classes=["0", "1"])
+    found = measure_rows(rows, measure="all", classes=["0", "1"])
     expected = {
         "brier": ((one - rows.p) ** 2).mean(),
         "log_loss": sk.log_loss(rows.y, rows.p, labels=[False, True]),
@@ -240,13 +240,15 @@ def test_no_interval() -> None:
 
 
 def test_methods_of_intervals() -> None:
-    check_text(f"{name}: {row['method']}" for name, row in said(random_rows(0, 2, 0.4)).items())
+    check_text(
+        f"{name}: {row['method']}" for name, row in measure_rows(random_rows(0, 2, 0.4)).items()
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_limits_of_the_two_by_two_table(seed: int) -> None:
     rows = random_rows(seed, 2, 0.4)
-    found, (tp, fp, fn, tn) = said(rows, measure="all"), rows.cells
+    found, (tp, fp, fn, tn) = measure_rows(rows, measure="all"), rows.cells
     low, high = proportion_confint(tp, tp + fp + fn, method="beta")  # of Jaccard's index J
     f1 = limits_of(found["f1"]["value"])
     assert f1 == pytest.approx((2 * low / (1 + low), 2 * high / (1 + high)), abs=1e-9)
@@ -279,7 +281,7 @@ def test_limits_of_the_area(seed: int) -> None:
     )
     reach = Z * error / (area * (1 - area))
     expected = special.expit(special.logit(area) + np.array([-reach, reach]))
-    row = said(rows)["roc_auc"]
+    row = measure_rows(rows)["roc_auc"]
     assert row["se"] == pytest.approx(error, rel=1e-12)
     assert limits_of(row["value"]) == pytest.approx(tuple(expected), abs=1e-12)
 
@@ -301,7 +303,7 @@ def test_limits_of_an_area_of_few_rows() -> None:
     reach = Z * error / (area * (1 - area))
     inner = special.expit(special.logit(area) + np.array([-reach, reach]))
     expected = min(outer[0], inner[0]), max(outer[1], inner[1])
-    assert limits_of(said(rows)["roc_auc"]["value"]) == pytest.approx(expected, abs=1e-9)
+    assert limits_of(measure_rows(rows)["roc_auc"]["value"]) == pytest.approx(expected, abs=1e-9)
 
 
 def of_influence(f: Any, few: int) -> tuple[float, float]:
@@ -315,7 +317,7 @@ def of_influence(f: Any, few: int) -> tuple[float, float]:
 def test_limits_by_influence(seed: int) -> None:
     """Row by row: losses about their mean, and statsmodels' sandwich for the line."""
     rows = random_rows(seed, 3, 0.4)
-    found, few = said(rows), int(min(rows.y.sum(), (~rows.y).sum()))
+    found, few = measure_rows(rows), int(min(rows.y.sum(), (~rows.y).sum()))
     losses = {
         "brier": (rows.y - rows.p) ** 2,
         "log_loss": -np.log(np.where(rows.y, rows.p, 1 - rows.p)),
@@ -360,7 +362,9 @@ def test_limits_of_the_net_benefit() -> None:
     down = math.sqrt((p - a) ** 2 + (d - q) ** 2 - 2 * rho * (p - a) * (d - q))
     up = math.sqrt((b - p) ** 2 + (q - c) ** 2 - 2 * rho * (b - p) * (q - c))
     expected = p - q - down, p - q + up
-    assert limits_of(said(rows)["net_benefit"]["value"]) == pytest.approx(expected, abs=1e-12)
+    assert limits_of(measure_rows(rows)["net_benefit"]["value"]) == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 def test_limits_by_bootstrap() -> None:
@@ -372,7 +376,7 @@ def test_limits_by_bootstrap() -> None:
         at = rng.integers(0, len(rows.y), len(rows.y))
         draws.append(sk.roc_auc_score(rows.y[at], rows.p[at], max_fpr=0.5))
     name = "partial_auc:fpr=0..0.5"
-    limits = limits_of(said(rows, measure=name, resamples=4000)[name]["value"])
+    limits = limits_of(measure_rows(rows, measure=name, resamples=4000)[name]["value"])
     assert limits == pytest.approx(tuple(np.quantile(draws, [0.025, 0.975])), abs=0.01)
 
 

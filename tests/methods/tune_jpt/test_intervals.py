@@ -15,6 +15,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 import clfeval
 from clfeval.document.cells import Estimate
 from clfeval.measures.catalog import CATALOG
+from tests.limits import wilson_of_statsmodels
 from tests.methods.tune_jpt.reference import MEASURES, Cells, four
 from tests.results import Line, rows_of
 from tests.thoroughness import examples
@@ -73,11 +74,6 @@ def are_close(limits: Limits, expected: Limits, rel: float = 1e-8) -> bool:
 def counts(cells: Cells) -> tuple[int, int, int, int]:
     """Return TP, P, FP, N."""
     return int(cells.tp), int(cells.positives), int(cells.fp), int(cells.negatives)
-
-
-def wilson_of_statsmodels(k: int, n: int, alpha: float) -> Limits:
-    low, high = proportion_confint(k, n, alpha, "wilson")
-    return float(low), float(high)
 
 
 @examples(10)
@@ -222,8 +218,8 @@ def test_sums_of_the_two_rates_are_square_and_add(cells: Cells, odds: str, r: fl
         ("expected_cost", 9 * share, p - tp, rest, fp),
         ("net_benefit", share, tp, -rest / 9, fp),
     ):
-        low1, high1 = wilson_of_statsmodels(k, p, 0.05)
-        low2, high2 = wilson_of_statsmodels(m, n, 0.05)
+        low1, high1 = wilson_of_statsmodels(k, p)
+        low2, high2 = wilson_of_statsmodels(m, n)
         if b < 0:
             low2, high2 = high2, low2
         centre = a * k / p + b * m / n
