@@ -64,21 +64,20 @@ def sliced_document() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("damage", "row", "missing"),
     [
-        ("renamed", 0, {"[0].sensitivity", "[1].snsitivity"}),
-        ("renamed", 2, {"[2].sensitivity", "[0].snsitivity"}),
-        ("missing", 0, {"[0].sensitivity"}),
-        ("missing", 2, {"[2].sensitivity"}),
-        ("added", 0, {"[1].f9"}),
-        ("added", 2, {"[0].f9"}),
+        ("renamed", 0, "[1].snsitivity"),
+        ("renamed", 2, "[2].sensitivity"),
+        ("missing", 0, "[0].sensitivity"),
+        ("missing", 2, "[2].sensitivity"),
+        ("added", 0, "[1].f9"),
+        ("added", 2, "[0].f9"),
     ],
 )
-@pytest.mark.parametrize("table", ["slices", "models"])
 def test_a_measure_that_one_row_lacks_is_refused(
-    damage: str, row: int, missing: set[str], table: str, folder: Path
+    damage: str, row: int, missing: str, folder: Path
 ) -> None:
     """Which measures there are depends on the request, so that the schema requires none."""
     document = sliced_document()
-    cells = document["tables"][table][row]
+    cells = document["tables"]["slices"][row]
     if damage == "added":
         cells["f9"] = cells["sensitivity"]
     else:
@@ -87,7 +86,7 @@ def test_a_measure_that_one_row_lacks_is_refused(
     Path("k.json").write_text(json.dumps(document), encoding="utf-8")
     done = program("report", "k.json")
     assert (done.code, done.out) == (3, "")
-    assert any(f"'tables.{table}{place}' is missing" in done.err for place in missing), done.err
+    assert f"'tables.slices{missing}' is missing" in done.err
 
 
 def test_a_measure_that_a_row_of_another_method_lacks_is_refused(folder: Path) -> None:

@@ -35,12 +35,13 @@ def check_document(document: Mapping[str, Any]) -> None:
 def _missing_measure(document: Mapping[str, Any]) -> Violation | None:
     """Return the first place at which a row lacks a measure that another row of its table has."""
     for table, rows in document["tables"].items():
-        first_row = rows[0] if rows else {}
         for index, row in enumerate(rows):
-            for column in first_row.keys() ^ row.keys():
-                lacking_index = 0 if column in row else index
-                if isinstance(row.get(column, first_row.get(column)), dict):
-                    return Violation(("tables", table, lacking_index, column), "is missing")
+            if row.keys() == rows[0].keys():
+                continue
+            for lacking_index, lacking_row, other_row in ((index, row, rows[0]), (0, rows[0], row)):
+                for column, cell in other_row.items():
+                    if column not in lacking_row and isinstance(cell, dict):
+                        return Violation(("tables", table, lacking_index, column), "is missing")
     for name, method_document in document.get("methods", {}).items():
         violation = _missing_measure(method_document)
         if violation:

@@ -20,7 +20,7 @@ SOME, ALL, PARTS = 120, 5000, 20
 
 
 def still_batches(path: Path, numbers: Sequence[int]) -> list[int]:
-    """Return the mutants that are batches still; the others are refused with a place."""
+    """Return the numbers of mutants that are still batches; others are refused with a place."""
     fine = []
     for number in numbers:
         path.write_text(mutated(number), encoding="utf-8")
