@@ -93,11 +93,12 @@ def test_a_measure_that_a_row_of_another_method_lacks_is_refused(folder: Path) -
     document = sliced_document()
     Path("k.json").write_text(json.dumps(document), encoding="utf-8")
     assert program("report", "k.json").code == 0
-    document["methods"]["mars"]["tables"]["models"][1].pop("shine_through")
+    cells = document["methods"]["mars"]["tables"]["models"][1]
+    cells["f9"] = cells["shine_through"]
     Path("k.json").write_text(json.dumps(document), encoding="utf-8")
     done = program("report", "k.json")
     assert (done.code, done.out) == (3, "")
-    assert "'methods.mars.tables.models[1].shine_through' is missing" in done.err
+    assert "'methods.mars.tables.models[0].f9' is missing" in done.err
 
 
 def test_columns_that_only_some_rows_have_are_read(folder: Path) -> None:
