@@ -23,7 +23,12 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, cache_last_call, divide
 from clfeval.measures.logistic import log_odds, log_odds_slice
-from clfeval.measures.logistic_regression import fit_logistic, log_likelihood
+from clfeval.measures.logistic_regression import (
+    combine_functions,
+    fit_logistic,
+    inverse_logit,
+    log_likelihood,
+)
 from clfeval.measures.probability import check_probabilities
 from clfeval.measures.record import Measure
 from clfeval.records import dataclass
@@ -32,65 +37,75 @@ QUANTILES: Mapping[int, Sequence[float]] = {5: (0.05, 0.275, 0.5, 0.725, 0.95), 
 ROWS_OF_KNOTS = {5: 200, 3: 50}  # of the rarer class, from which there are so many
 _DIGITS = 7  # of running rows: weights that are alike have whole ones but for rounding
 LEVELS = 20  # distinct scores up to which each has its share of positives
+_FITTED_AT_ONCE = 2**15  # scores of tables that are fitted together
 
 
 def row_quantiles(values: Floats, rows: Counts, shares: Floats, row: float = 1) -> Floats:
-    """Return quantiles of ascending values (m,) with so many rows (m,) each, as of single rows.
+    """Return quantiles (r, k) of ascending values with so many rows (r, m) each, as of single rows.
 
-    Linear between the rows around (rows - 1) x share, as numpy's default.
+    values: (r, m), or (m,) where they are the same in all r tables. shares: (k,). Linear between
+    the rows around (rows - 1) x share, as numpy's default.
     """
-    cumulated_rows = np.round(np.cumsum(rows, dtype=np.float64) / row, _DIGITS)
-    position = np.round(shares * max(cumulated_rows[-1] - 1, 0.0), _DIGITS)
+    table_count, value_count = rows.shape
+    cumulated_rows = np.round(np.cumsum(rows, axis=1, dtype=np.float64) / row, _DIGITS)
+    position = np.round(shares * np.maximum(cumulated_rows[:, -1:] - 1, 0.0), _DIGITS)
     lower_position = np.floor(position)
-    last_index = len(values) - 1
-    lower, upper = (
-        values[
-            np.minimum(
-                np.searchsorted(cumulated_rows, lower_position + step, side="right"), last_index
-            )
-        ]
-        for step in (0, 1)
-    )
+    positions = np.concatenate([lower_position, lower_position + 1], axis=1)
+    indices = np.empty(positions.shape, np.int64)
+    for table, cumulated in enumerate(cumulated_rows):
+        indices[table] = np.searchsorted(cumulated, positions[table], side="right")
+    last_indices = value_count - 1 - (rows > 0)[:, ::-1].argmax(axis=1)  # of those with rows
+    indices_with_rows = np.minimum(indices, last_indices[:, None])
+    table_values = np.broadcast_to(values, (table_count, value_count))
+    neighbours = np.take_along_axis(table_values, indices_with_rows, axis=1)
+    lower, upper = np.split(neighbours, 2, axis=1)
     return np.asarray(lower + (position - lower_position) * (upper - lower))
 
 
 def spline_basis(x: Floats, knots: Floats) -> Floats:
-    """Return Harrell's basis at x (m,): rows 1, x and a cubic term for all knots but two, (q, m).
+    """Return Harrell's basis at x (m,): rows 1, x and a cubic term for all knots but two.
 
+    Shapes: knots (k,) and the basis (q, m), or those of several tables, (r, k) and (r, q, m).
     Terms are divided by (last knot - first knot)²; without knots 1 and x.
     """
-    terms = [np.ones(len(x)), x]
-    if len(knots):
-        second_last_knot, last_knot = knots[-2:]
-        cubes = np.maximum(x - knots[:, None], 0) ** 3
-        for knot, cube in zip(knots[:-2], cubes, strict=False):
+    shape = (*knots.shape[:-1], len(x))
+    terms = [np.ones(shape), np.broadcast_to(x, shape)]
+    if knots.shape[-1]:
+        *lower_knots, second_last_knot, last_knot = np.moveaxis(knots, -1, 0)[..., None]
+        *lower_cubes, second_last_cube, last_cube = (
+            np.maximum(x - knot, 0) ** 3 for knot in (*lower_knots, second_last_knot, last_knot)
+        )
+        for knot, cube in zip(lower_knots, lower_cubes, strict=True):
             # so that the curve is linear beyond the last knot
             correction = (
-                (second_last_knot - knot) * cubes[-1] - (last_knot - knot) * cubes[-2]
+                (second_last_knot - knot) * last_cube - (last_knot - knot) * second_last_cube
             ) / (last_knot - second_last_knot)
-            terms.append((cube + correction) / (last_knot - knots[0]) ** 2)
-    return np.array(terms)
+            terms.append((cube + correction) / (last_knot - lower_knots[0]) ** 2)
+    return np.stack(terms, axis=-2)
 
 
 def choose_knots(
-    x: Floats, rows: Counts, rarer: float, row: float, most_knots: int | None
-) -> Floats:
-    """Return the knots of log odds x (m,), or none: fewer where quantiles or scores are equal.
+    x: Floats, rows: Counts, rarer: Floats, row: float, most_knots: int | None
+) -> list[Floats]:
+    """Return the knots of log odds x (m,), (k,) for each of r tables.
 
-    rows (m,): at each of them. rarer: rows of the rarer class, which decide how many unless
-    `most_knots` is given.
+    They are fewer, or none, where quantiles or scores are equal. rows (r, m): at each of the log
+    odds. rarer (r,): rows of the rarer class, which decide how many unless `most_knots` is given.
     """
-    has_rows = rows > 0
+    knots = [np.zeros(0)] * len(rows)
+    scores_with_rows = (rows > 0).sum(axis=1)
+    is_undecided = np.ones(len(rows), bool)
     for knot_count, quantiles in QUANTILES.items():
         is_allowed = (
             rarer >= ROWS_OF_KNOTS[knot_count] if most_knots is None else most_knots >= knot_count
         )
-        if not is_allowed or has_rows.sum() < knot_count - 1:
-            continue
-        knots = row_quantiles(x[has_rows], rows[has_rows], np.array(quantiles), row)
-        if (np.diff(knots) > 0).all():
-            return knots
-    return np.zeros(0)
+        tables = np.flatnonzero(is_undecided & is_allowed & (scores_with_rows >= knot_count - 1))
+        table_quantiles = row_quantiles(x, rows[tables], np.array(quantiles), row)
+        for table, table_knots in zip(tables, table_quantiles, strict=True):
+            if (np.diff(table_knots) > 0).all():
+                knots[table] = table_knots
+                is_undecided[table] = False
+    return knots
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,11 +129,10 @@ def fit_spline(
     knots: how many at most, by default by the rows of the rarer class. The curvature is that of the
     log likelihood of the counts.
     """
-    rows = positives + negatives
-    rarer = min(positives.sum(), negatives.sum()) / row
-    knot_positions = choose_knots(x, rows, rarer, row, knots)
-    basis = spline_basis(x, knot_positions)
     tables = positives[None], negatives[None]
+    rarer = _rows_of_rarer_class(*tables, row)
+    (knot_positions,) = choose_knots(x, (positives + negatives)[None], rarer, row, knots)
+    basis = spline_basis(x, knot_positions)
     coefficients = fit_logistic(basis, *tables)
     _, _, curvature = log_likelihood(basis, *tables, coefficients)
     return SplineFit(knot_positions, coefficients[0], curvature[0])
@@ -139,8 +153,11 @@ def curve_values(
     x = log_odds(p)[inner_slice]
     is_smooth = ((rows > 0).sum(axis=1) > LEVELS) | (knots is not None)
     is_smooth &= _can_be_smooth(pos, neg, inner_slice)
-    for tables in _tables_of_equal_rows(rows, is_smooth):
-        curve[tables, inner_slice] = _smooth_values(
+    tables = np.flatnonzero(is_smooth)
+    if len(tables):
+        have_equal_rows = (rows[tables] == rows[tables[0]]).all()
+        smooth_values = _smooth_values if have_equal_rows else _smooth_values_of_each
+        curve[tables, inner_slice] = smooth_values(
             x, pos[tables, inner_slice], neg[tables, inner_slice], row, knots
         )
     return np.asarray(curve.reshape(np.shape(positives)))
@@ -169,34 +186,55 @@ def _can_be_smooth(positives: Counts, negatives: Counts, inner_slice: slice) -> 
     return np.asarray(_has_both_classes(positives, negatives) & (scores_with_rows > 1))
 
 
-def _tables_of_equal_rows(rows: Counts, is_smooth: Bools) -> list[Counts]:
-    """Return the indices of the smooth tables (r, m) with equal rows at each score, together."""
-    tables = np.flatnonzero(is_smooth)
-    if not len(tables):
-        return []
-    if (rows[tables] == rows[tables[0]]).all():
-        return [tables]
-    return [np.array([table]) for table in tables]
+def _rows_of_rarer_class(positives: Counts, negatives: Counts, row: float) -> Floats:
+    """Return the rows of the rarer class of tables (r, m), (r,)."""
+    return np.asarray(np.minimum(positives.sum(axis=1), negatives.sum(axis=1)) / row)
 
 
 def _smooth_values(
     x: Floats, positives: Counts, negatives: Counts, row: float, knots: int | None
 ) -> Floats:
     """Return the spline at each score of tables (r, m) with equal rows, by their knots."""
-    rows = positives[0] + negatives[0]
-    rarer = np.minimum(positives.sum(axis=1), negatives.sum(axis=1)) / row
+    rows = positives[:1] + negatives[:1]
+    rarer = _rows_of_rarer_class(positives, negatives, row)
     values = np.empty(positives.shape)
     # how many of the limits the rows of the rarer class reach
     row_limits = sorted(ROWS_OF_KNOTS.values())
     knot_choices = np.searchsorted(row_limits, rarer, side="right")
     for knot_choice in np.unique(knot_choices):
         tables = np.flatnonzero(knot_choices == knot_choice)
-        knot_positions = choose_knots(x, rows, float(rarer[tables[0]]), row, knots)
+        (knot_positions,) = choose_knots(x, rows, rarer[tables[:1]], row, knots)
         basis = spline_basis(x, knot_positions)
-        coefficients = fit_logistic(basis, positives[tables], negatives[tables])
-        with np.errstate(over="ignore"):
-            values[tables] = 1 / (1 + np.exp(-(coefficients @ basis)))
+        values[tables] = _fitted_values(basis, positives[tables], negatives[tables])
     return values
+
+
+def _smooth_values_of_each(
+    x: Floats, positives: Counts, negatives: Counts, row: float, knots: int | None
+) -> Floats:
+    """Return the spline at each score of tables (r, m), each with knots at quantiles of its own."""
+    values = np.empty(positives.shape)
+    block_size = max(1, _FITTED_AT_ONCE // len(x))
+    for start in range(0, len(values), block_size):
+        block = slice(start, start + block_size)
+        block_positives = positives[block]
+        block_negatives = negatives[block]
+        rarer = _rows_of_rarer_class(block_positives, block_negatives, row)
+        rows = block_positives + block_negatives
+        knot_positions = choose_knots(x, rows, rarer, row, knots)
+        knot_counts = np.array([len(table_knots) for table_knots in knot_positions])
+        for knot_count in np.unique(knot_counts):
+            tables = np.flatnonzero(knot_counts == knot_count)
+            basis = spline_basis(x, np.stack([knot_positions[table] for table in tables]))
+            values[start + tables] = _fitted_values(
+                basis, block_positives[tables], block_negatives[tables]
+            )
+    return values
+
+
+def _fitted_values(basis: Floats, positives: Counts, negatives: Counts) -> Floats:
+    """Return the fitted probabilities of tables (r, m) on the basis of all, or of each."""
+    return inverse_logit(combine_functions(fit_logistic(basis, positives, negatives), basis))
 
 
 def curve_distances(
@@ -235,19 +273,18 @@ def distance_quantile(
 ) -> Floats:
     """Return a quantile over rows of |p - c(p)|; share 0.5: E50, 0.9: E90, 1: Emax; as `ici`."""
     rows = np.reshape(positives + negatives, (-1, len(scores)))
-    distances = curve_distances(scores, positives, negatives, row, knots)
+    distances = curve_distances(scores, positives, negatives, row, knots).reshape(rows.shape)
+    has_rows = rows > 0
+    is_defined = has_rows.any(axis=1) & ~(has_rows & np.isnan(distances)).any(axis=1)
+    order = np.argsort(distances[is_defined], axis=1, kind="stable")
+    sorted_distances, sorted_rows = (
+        np.take_along_axis(table_values[is_defined], order, axis=1)
+        for table_values in (distances, rows)
+    )
     quantiles = np.full(len(rows), np.nan)
-    for table_index, (table_distances, row_counts) in enumerate(
-        zip(distances.reshape(rows.shape), rows, strict=True)
-    ):
-        has_rows = row_counts > 0
-        order = np.argsort(table_distances[has_rows], kind="stable")
-        if len(order) and not np.isnan(table_distances[has_rows]).any():
-            sorted_distances = table_distances[has_rows][order]
-            sorted_rows = row_counts[has_rows][order]
-            (quantiles[table_index],) = row_quantiles(
-                sorted_distances, sorted_rows, np.array([share]), row
-            )
+    quantiles[is_defined] = row_quantiles(sorted_distances, sorted_rows, np.array([share]), row)[
+        :, 0
+    ]
     return quantiles.reshape(np.shape(positives)[:-1])
 
 

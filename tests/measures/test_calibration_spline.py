@@ -142,9 +142,33 @@ def test_the_fit_of_separated_classes_is_that_of_weights_in_any_unit() -> None:
 
 
 def test_quantiles_over_rows_are_those_of_numpy() -> None:
+    """Of tables of the same values, and of values of their own; values without rows are none."""
     rng = np.random.default_rng(3)
-    values, rows = np.sort(rng.random(30)), rng.integers(1, 6, 30)
+    values, rows = np.sort(rng.random((4, 30))), rng.integers(0, 6, (4, 30))
+    rows[1, -2:], rows[2, :2] = 0, 0
     shares = np.array([0.0, 0.01, 0.275, 0.5, 0.95, 1.0])
-    expected = np.quantile(np.repeat(values, rows), shares)
-    assert row_quantiles(values, rows, shares) == pytest.approx(expected, abs=1e-12)
-    assert row_quantiles(values, 3 * rows, shares, 3) == pytest.approx(expected, abs=1e-12)
+    for ascending in (values, values[0]):
+        values_of_tables = np.broadcast_to(ascending, rows.shape)
+        expected = [
+            np.quantile(np.repeat(table_values, table_rows), shares)
+            for table_values, table_rows in zip(values_of_tables, rows, strict=True)
+        ]
+        for scale in (1, 3):
+            quantiles = row_quantiles(ascending, scale * rows, shares, scale)
+            assert quantiles == pytest.approx(np.array(expected), abs=1e-12)
+
+
+def test_curves_of_many_tables_are_those_of_each_alone() -> None:
+    """Tables with other rows at the same scores have knots of their own, five, three or none."""
+    rng = np.random.default_rng(4)
+    scores = np.sort(rng.random(300))
+    rows = rng.multinomial(np.array([40, 150, 300, 900, 900])[:, None], np.full(300, 1 / 300))
+    rows = rows.reshape(5, 300)
+    positives = rng.binomial(rows, scores)
+    tables = [curve_values(scores, k, n - k) for k, n in zip(positives, rows, strict=True)]
+    assert curve_values(scores, positives, rows - positives) == pytest.approx(np.array(tables))
+    quantiles = distance_quantile(0.9, scores, positives, rows - positives)
+    expected = [
+        distance_quantile(0.9, scores, k, n - k) for k, n in zip(positives, rows, strict=True)
+    ]
+    assert quantiles == pytest.approx(np.array(expected))

@@ -108,15 +108,16 @@ def _group_scores(counts: ScoreCounts, most_scores: int) -> ScoreCounts:
 def _band_scores(counts: ScoreCounts) -> Floats:
     """Return the scores at which a curve is drawn, ascending: all of few, else a grid."""
     rows_at_scores = counts.positives + counts.negatives
-    has_rows = rows_at_scores > 0
-    scores = counts.scores[has_rows]
+    scores = counts.scores[rows_at_scores > 0]
     if has_few_levels(counts):
         return scores
     inner_scores = scores[(scores > 0) & (scores < 1)]
     if len(inner_scores) < 2:
         return inner_scores
     row_shares = np.linspace(DRAWN_SHARE, 1 - DRAWN_SHARE, _POINTS)
-    quantiles = row_quantiles(scores, rows_at_scores[has_rows], row_shares, _units_per_row(counts))
+    (quantiles,) = row_quantiles(
+        counts.scores, rows_at_scores[None], row_shares, _units_per_row(counts)
+    )
     quantiles = np.clip(quantiles, inner_scores[0], inner_scores[-1])
     return np.unique([*np.linspace(quantiles[0], quantiles[-1], _POINTS), *quantiles])
 
