@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 from clfeval.arrays import Floats, divide
 from clfeval.errors import quote_name
@@ -187,7 +187,8 @@ def all_spellings(ids: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*ids, *names]))
 
 
-def measure_functions(needs: Needs, **settings: object) -> dict[str, Callable[..., Floats]]:
+@lru_cache(maxsize=32)  # asked of each table of populations
+def measure_functions(needs: Needs, **settings: object) -> Mapping[str, Callable[..., Floats]]:
     """Return the functions of the measures of one statistic by id, with settings filled in."""
     measures = (m.with_settings(**settings) for m in CATALOG.values() if m.needs == needs)
     names = {name for name, setting in settings.items() if setting is not None}

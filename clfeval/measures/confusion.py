@@ -197,21 +197,14 @@ def mutual_information_nats(t: Confusion) -> Floats:
     predicted_negatives = divide(t.fn + t.tn, m)
     # the share of TP, and of TN, less the expected one; of FP and FN it is minus this
     excess = divide(determinant(t), m**2)
-    information = sum(
-        _cell_information(
-            np.stack(np.broadcast_arrays(*(divide(cell, m) for cell in t.cells))),
-            np.stack(np.broadcast_arrays(p, n, p, n)),
-            np.stack(
-                np.broadcast_arrays(
-                    predicted_positives,
-                    predicted_positives,
-                    predicted_negatives,
-                    predicted_negatives,
-                )
-            ),
-            np.stack([excess, -excess, -excess, excess]),
-        )
+    # of TP, FP, FN and TN
+    cell_shares = np.array([divide(cell, m) for cell in t.cells])
+    class_shares = np.array([p, n, p, n])
+    predicted_shares = np.array(
+        [predicted_positives, predicted_positives, predicted_negatives, predicted_negatives]
     )
+    excesses = np.array([excess, -excess, -excess, excess])
+    information = sum(_cell_information(cell_shares, class_shares, predicted_shares, excesses))
     is_determined = _both_zero(t.fp, t.fn) | _both_zero(t.tp, t.tn)
     entropy = _entropy(p, n)
     return np.where(is_determined & (p * n > 0), entropy, np.minimum(information, entropy))

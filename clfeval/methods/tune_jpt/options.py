@@ -393,7 +393,7 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         return OutcomeCosts(*self.cost, *(self.benefit or ()))
 
     @property
-    def formulas(self) -> dict[str, Callable[[Confusion], Floats]]:
+    def formulas(self) -> Mapping[str, Callable[[Confusion], Floats]]:
         """The functions of measures, with beta and costs filled in."""
         from clfeval.measures.catalog import measure_functions
 
