@@ -101,10 +101,10 @@ def choose_knots(
         )
         tables = np.flatnonzero(is_undecided & is_allowed & (scores_with_rows >= knot_count - 1))
         table_quantiles = row_quantiles(x, rows[tables], np.array(quantiles), row)
-        for table, table_knots in zip(tables, table_quantiles, strict=True):
-            if (np.diff(table_knots) > 0).all():
-                knots[table] = table_knots
-                is_undecided[table] = False
+        are_distinct = (np.diff(table_quantiles) > 0).all(axis=1)
+        is_undecided[tables[are_distinct]] = False
+        for i in np.flatnonzero(are_distinct):
+            knots[tables[i]] = table_quantiles[i]
     return knots
 
 
