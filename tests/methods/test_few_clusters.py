@@ -82,11 +82,11 @@ def estimates(result: Result, label: str | None = None) -> Iterator[Estimate]:
 CASES: dict[str, tuple[Callable[..., Result], dict[str, Any]]] = {
     "report": (report, {"measure": "all"}),
     "reference": (report, {"reference": "a", "measure": "hard"}),
-    "bootstrap": (report, {"interval": "bootstrap", "measure": "ranking"}),
+    "bootstrap": (report, {"interval": "bootstrap", "measure": "ranking", "resamples": 200}),
     "wilson": (report, {"interval": "wilson"}),
     "thresholds": (report, {"best_threshold": "j", "prevalence": 0.1}),
     "mars": (mars, {"best": 2}),
-    "tune-jpt": (tune_jpt, {"prevalence": 0.1}),
+    "tune-jpt": (tune_jpt, {"prevalence": 0.1, "sweep": None}),
     "phidelta": (phidelta, {"curve": True}),
 }
 
