@@ -20,21 +20,22 @@ from tests.process.runner import run
 
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
 SCORES = "FIXTURES/breast-cancer/scores.csv --positive malignant"
+TWO = "--model svm --model naive_bayes"
 LABELS = "FIXTURES/breast-cancer/labels.csv --positive malignant"
 METRICS = "FIXTURES/metrics/test.csv"
 COMMANDS = (
     f"report {SCORES}",
     f"report {LABELS}",
-    f"report {SCORES} --reference svm --prevalence 0.01 --best-threshold sens>=.9",
-    f"report {SCORES} --baseline {SCORES.split()[0]}",
+    f"report {SCORES} {TWO} --reference svm --prevalence 0.01 --best-threshold sens>=.9",
+    f"report {SCORES} {TWO} --baseline {SCORES.split()[0]}",
     "report FIXTURES/digits/probabilities.csv --reference forest",
     f"mars {SCORES}",
     f"mars {LABELS} --subsets 2 --best 3 --max-effort 100 --reference svm",
     f"phidelta {SCORES} --curve --prevalence 1:100 --reference svm",
     f"phidelta {SCORES} --features --cut best",
     "phidelta FIXTURES/armano/runs.csv --run run",
-    f"tune-jpt {SCORES} --prevalence 0.01 --measure epa --measure tor",
-    f"tune-jpt {LABELS} --prevalence 0.001..0.02",
+    f"tune-jpt {SCORES} {TWO} --prevalence 0.01 --measure epa --measure tor",
+    f"tune-jpt {LABELS} {TWO} --prevalence 0.001..0.02",
     f"mlcps {METRICS}",
     f"mlcps {SCORES} --from predictions --reference svm",
     f"count {SCORES}",
