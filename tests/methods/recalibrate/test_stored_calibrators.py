@@ -142,7 +142,8 @@ def test_models_are_named_with_and_without_a_calibrator(
 ) -> None:
     new.drop("patient").write_csv("two.csv")
     words = [word for name in names for word in ("--model", name.replace("FILE", FILE))]
-    actual = tables_of("report", "two.csv", "--id", "id", "--positive", "1", *words)["models"]
+    options = ["--id", "id", "--positive", "1", "--interval", "none"]
+    actual = tables_of("report", "two.csv", *options, *words)["models"]
     assert {row["model"] for row in actual} == models
 
 
