@@ -6,12 +6,12 @@ import contextlib
 import os
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from tests.process.runner import run
+from tests.process.scripts import run_script
 from tests.texts import with_kept_digits
 
 ROOT = Path(__file__).parent.parent
@@ -42,22 +42,10 @@ def block_of(command: str) -> str:
                 done = run(shlex.split(part)[1:], piped, environment)
                 said, piped, code = said + done.err, done.out.encode(), done.code
             else:  # a shell; it keeps what is said between lines of the result in its place
-                piped, code = in_bash(part, piped, environment)
+                done = run_script(part, piped, environment, is_merged=True)
+                piped, code = done.out.encode(), done.code
     ending = f"[exit code {code}]\n" if code else ""
     return f"```console\n$ {command}\n{said}{piped.decode()}{ending}```\n"
-
-
-def in_bash(part: str, content: bytes, environment: dict[str, str]) -> tuple[bytes, int]:
-    """Run a part of a pipe on what the part before it wrote."""
-    done = subprocess.run(
-        ["bash", "-c", part],
-        input=content,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-    return done.stdout, done.returncode
 
 
 if __name__ == "__main__":

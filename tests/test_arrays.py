@@ -6,6 +6,7 @@ import pickle
 import re
 from collections.abc import Callable
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,9 @@ def tables_of(result: clfeval.Result) -> dict[str, Any]:
     return dict(result.to_dict()["tables"])
 
 
+@cache
 def framed(**options: Any) -> clfeval.Result:
-    """Return the report of the frame, without columns that no option names."""
+    """Return the report of the frame without columns that no option names, computed once."""
     used = [options[n].split(":")[0] for n in ("by", "cluster", "weight") if n in options]
     return clfeval.report(FRAME.select("truth", "lr", "rf", *used), truth="truth", **options)
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
-from tests.test_structure import FILES, ROOT, VAGUE, tree_of
+from tests.sources import FILES, nodes_of
+from tests.test_structure import ROOT, VAGUE
 
 LONGEST_BODY = 60  # lines of a function
 MOST_LOCALS = 15
@@ -37,7 +38,7 @@ CALLS = (ast.Call, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 @cache
 def functions() -> tuple[Function, ...]:
     """Return every function of the package, nested ones and methods too."""
-    nodes = (node for path in FILES for node in ast.walk(tree_of(path)))
+    nodes = (node for path in FILES for node in nodes_of(path))
     return tuple(node for node in nodes if isinstance(node, Function))
 
 
@@ -62,9 +63,9 @@ def annotations_of(function: Function) -> list[ast.expr]:
     return [part.annotation for part in several if part is not None and part.annotation]
 
 
-def bound_names(node: ast.AST) -> Iterator[str]:
-    """Yield every name that a node binds: variables, parameters, names of loops."""
-    for child in ast.walk(node):
+def bound_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield every name that these nodes bind: variables, parameters, names of loops."""
+    for child in nodes:
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
             yield child.id
         elif isinstance(child, ast.arg):
@@ -95,9 +96,9 @@ def assigns_several_calls(node: ast.AST) -> bool:
 
 def measured() -> dict[str, float]:
     """Return the numbers that have ceilings, of the source as it is."""
-    names = Counter(name for path in FILES for name in bound_names(tree_of(path)))
+    names = Counter(name for path in FILES for name in bound_names(nodes_of(path)))
     vague = sum(count for name, count in names.items() if name in VAGUE)
-    statements = (node for path in FILES for node in ast.walk(tree_of(path)))
+    statements = (node for path in FILES for node in nodes_of(path))
     counts = {
         "functions of more than 60 lines": [lines_of(f) > LONGEST_BODY for f in functions()],
         "functions of more than 100 lines": [lines_of(f) > 100 for f in functions()],
@@ -116,7 +117,7 @@ def measured() -> dict[str, float]:
             assigns_several_calls(statement) for statement in statements
         ],
         "functions with a name that says nothing": [
-            bool(VAGUE & {*bound_names(f)}) for f in functions()
+            bool(VAGUE & {*bound_names(ast.walk(f))}) for f in functions()
         ],
     }
     share = round(100 * vague / names.total(), 1)

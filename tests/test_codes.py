@@ -5,22 +5,19 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
 from clfeval.compare.gates import limit_tests
 from clfeval.document import NO_BASELINE
 from clfeval.pages.codes import ANSWERS, ERRORS, GATES, WARNINGS
 from clfeval.pages.table_parts import REASONS
+from tests.sources import FILES, PACKAGE, nodes_of
 
-PACKAGE = Path(__file__).parent.parent / "clfeval"
 
-
-@cache
-def nodes() -> list[ast.AST]:
-    """Return every part of every file but the list of codes."""
-    files = [path for path in sorted(PACKAGE.rglob("*.py")) if path.name != "codes.py"]
-    return [node for path in files for node in ast.walk(ast.parse(path.read_text("utf-8")))]
+def nodes() -> Iterator[ast.AST]:
+    """Yield every part of every file but the list of codes."""
+    for path in FILES:
+        if path.name != "codes.py":
+            yield from nodes_of(path)
 
 
 def places_of_code() -> dict[str, int]:
@@ -102,8 +99,9 @@ def test_every_sentence_belongs_to_a_code_that_is_used() -> None:
 def test_every_reason_of_a_gate_has_its_sentence() -> None:
     parts = [
         node
-        for path in (PACKAGE / "compare" / "gates").glob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path in FILES
+        if path.parent == PACKAGE / "compare" / "gates"
+        for node in nodes_of(path)
     ]
     given = [node.value for node in parts if isinstance(node, ast.keyword) and node.arg == "reason"]
     names = ("NOT_IN_BASELINE", "NOT_SIGNIFICANT", "UNDEFINED_IN_BASELINE", "NO_INTERVAL")

@@ -23,7 +23,7 @@ from clfeval.options.declaration import build_group
 from clfeval.records import read_record
 from clfeval.views.table_layout import gates_to_show
 from tests.results import answer_codes, limits_of, row_of, warning_codes
-from tests.test_structure import FILES, PACKAGE, tree_of
+from tests.sources import FILES, PACKAGE, nodes_of
 from tests.texts import check_text, numbers_in
 
 SETTINGS = "cmd:report|pos:1|data:1|stats:2|clfeval:0.1.0"
@@ -437,7 +437,7 @@ def test_only_its_record_and_its_option_name_a_kind_of_gate() -> None:
     named = {
         f"{path.relative_to(PACKAGE)}:{node.lineno} {kind.name}"
         for path in files
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.expr)
         for kind in KINDS
         if names_kind(node, kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -38,6 +38,7 @@ from clfeval.options.declaration import (
 from clfeval.suite.schema import options_schema
 from tests.stub import STUB, stub_of
 from tests.texts import check_text, problem_places
+from tests.thoroughness import full
 
 ROOT = Path(__file__).parent.parent
 FUNCTIONS = {command.name.replace("-", "_"): command for command in map(command_of, COMMANDS)}
@@ -289,10 +290,12 @@ def test_whatever_python_gives_is_taken_or_refused_by_the_options_name(command: 
                 assert message.startswith((f"{option.flag} ", f"{option.flag}: ", option.name))
 
 
-def refusals(command: str, option: str, **others: Any) -> list[str | None]:
+def refusals(
+    command: str, option: str, values: Sequence[Any] = ODD, **others: Any
+) -> list[str | None]:
     """Return what a public function says to each odd value; None where it computes."""
     said: list[str | None] = []
-    for value in ODD:
+    for value in values:
         try:
             getattr(clfeval, command.replace("-", "_"))(**others, **{option: value})
             said.append(None)
@@ -301,8 +304,8 @@ def refusals(command: str, option: str, **others: Any) -> list[str | None]:
     return said
 
 
-def taken_of(said: list[str | None]) -> list[str]:
-    return [repr(value) for value, message in zip(ODD, said, strict=True) if message is None]
+def taken_of(said: list[str | None], values: Sequence[Any] = ODD) -> list[str]:
+    return [repr(value) for value, message in zip(values, said, strict=True) if message is None]
 
 
 def test_only_a_number_of_rows_or_a_share_of_them_is_a_top() -> None:
@@ -321,15 +324,25 @@ def test_what_is_compared_with_is_a_table() -> None:
     assert all(one in missing or one.endswith("[no-input]") for one in places)
 
 
+def one_of_each_type(values: Sequence[Any]) -> list[Any]:
+    """Return the first value of each type, and what is not a number as if it were one more."""
+    kinds = [
+        (type(value), value != value) if isinstance(value, float) else type(value)
+        for value in values
+    ]
+    return [value for place, value in enumerate(values) if kinds[place] not in kinds[:place]]
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_label_may_be_anything_and_truth_has_it_or_not(command: str) -> None:
-    more = {} if command in ("count", "recalibrate") else {"interval": "none"}
-    more |= {"source": "predictions"} if command == "mlcps" else {}
-    said = refusals(command, "positive", table=PROBABILITIES, **more)
-    assert taken_of(said) == ["0", "nan"]  # which is no label, as None
+    more: dict[str, Any] = {} if command in ("count", "recalibrate") else {"interval": "none"}
+    more |= {"mlcps": {"source": "predictions"}, "tune-jpt": {"sweep": None}}.get(command, {})
+    values = ODD if full() or command == "report" else one_of_each_type(ODD)
+    said = refusals(command, "positive", values, table=PROBABILITIES, **more)
+    assert taken_of(said, values) == ["0", "nan"]  # which is no label, as None
     for message in filter(None, said):
         assert message.startswith("<frame>: ")
-    assert {*refusals(command, "classes", table=PROBABILITIES, **more)} == {None}
+    assert {*refusals(command, "classes", values, table=PROBABILITIES, **more)} == {None}
 
 
 def test_options_import_no_library() -> None:

@@ -104,11 +104,11 @@ PHIDELTA: dict[str, tuple[str, dict[str, Any]]] = {
     "values": ("manual-pages/terms.parquet", {**TERMS, "positive": "command", "cut": "soft"}),
     "text of some words": (
         "manual-pages/terms.parquet",
-        {**TERMS, "positive": "function", "select": "all", "feature": ["s*", "t*"]},
+        {**TERMS, "positive": "function", "select": "all", "feature": ["st*", "te*"]},
     ),
     "values of some words": (
         "manual-pages/terms.parquet",
-        {**TERMS, "positive": "command", "cut": "soft", "feature": ["s*", "t*"]},
+        {**TERMS, "positive": "command", "cut": "soft", "feature": ["st*", "te*"]},
     ),
     "numbers": (CANCER, {**POSITIVE, "features": True, "cut": "best", "prevalence": "2:1"}),
 }
@@ -116,16 +116,17 @@ ALL_WORDS = {"text", "values"}  # ten thousand rows each
 
 INTERVAL = {"value": None, "low": 1, "high": 2}
 BOTH = {"ccp": (67, 5, 33, 95), "rf": (69, 15, 31, 85)}
+OF_TWO = {**POSITIVE, "model": ["svm", "tree"]}
 ODDS: dict[str, Any] = {"prevalence": ["1:100", "1:1000000"], "points": 3}
 TUNED: dict[str, tuple[str | None, dict[str, Any]]] = {
     "counts": (None, {"counts": BOTH, **ODDS}),
     "labels": ("breast-cancer/labels.csv", {**POSITIVE, **ODDS, "population": 50_000}),
-    "scores with cost": (CANCER, {**POSITIVE, **ODDS, "measure": "cost:fp=1,fn=10,tp=2,tn=0.5"}),
+    "scores with cost": (CANCER, {**OF_TWO, **ODDS, "measure": "cost:fp=1,fn=10,tp=2,tn=0.5"}),
     "slices": (CANCER, {**POSITIVE, **ODDS, "by": "svm:2"}),
     "everything asked for": (
         CANCER,
         {
-            **POSITIVE,
+            **OF_TWO,
             "points": 3,
             "population": 1e6,
             "prevalence_beta": (2, 98),
@@ -140,7 +141,7 @@ TUNED: dict[str, tuple[str | None, dict[str, Any]]] = {
     "bootstrap": (None, {"counts": (9, 1, 1, 9), **ODDS, "interval": "bootstrap"}),
     "no sweep": ("mars-paper/wide.csv", {"sweep": None, "prevalence": 0.01}),
     "no intervals": ("mars-paper/weighted.csv", {"weight": "n", "interval": "none"}),
-    "fractional weights": ("fractions.csv", {"weight": "n", "prevalence": "1:9"}),
+    "fractional weights": ("fractions.csv", {"weight": "n", "prevalence": "1:9", "points": 3}),
     "probabilities": ("digits/probabilities.csv", {"positive": "8", "points": 3}),
     "one measure": (CANCER, {**POSITIVE, "measure": "dp", "model": "svm", "points": 3}),
     "all right": (None, {"counts": {"a": (60, 0, 0, 60), "b": (60, 0, 0, 60)}, "sweep": None}),

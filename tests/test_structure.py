@@ -8,17 +8,15 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from clfeval import placeholders
+from tests.sources import FILES, PACKAGE, nodes_of, tree_of
 
 ROOT = Path(__file__).parent.parent
-PACKAGE = ROOT / "clfeval"
-FILES = sorted(PACKAGE.rglob("*.py"))
 LONGEST = 600  # lines of a file
 CAMEL = re.compile(r"[A-Z]+[a-z]\w*")
 
@@ -65,13 +63,8 @@ ROOMS = {
 }
 
 
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
 def imports_of(path: Path) -> Iterator[str]:
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -139,7 +132,7 @@ def import_graph(*, named: bool = False, types: bool = False) -> dict[str, set[s
     for name, path in files.items():
         imported = {*all_imports(tree_of(path), files, types=types)}
         if named:
-            imported |= {*named_imports(tree_of(path), files)}
+            imported |= {*named_imports(nodes_of(path), files)}
         graph[name] = imported - {name, "clfeval"}
     return graph
 
@@ -147,23 +140,26 @@ def import_graph(*, named: bool = False, types: bool = False) -> dict[str, set[s
 def all_imports(node: ast.AST, files: Collection[str], *, types: bool) -> Iterator[str]:
     """Yield the files that a file imports when it runs, or for types too."""
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            continue  # which holds no statement
         for_types = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
         if for_types and not types:
             continue
         if isinstance(child, ast.ImportFrom) and child.module:
             names = [f"{child.module}.{alias.name}" for alias in child.names]
-            yield from {name if name in files else child.module for name in names} & {*files}
+            imported = {name if name in files else child.module for name in names}
+            yield from (name for name in imported if name in files)
         yield from all_imports(child, files, types=types)
 
 
-def named_imports(tree: ast.Module, files: Collection[str]) -> Iterator[str]:
+def named_imports(nodes: Collection[ast.AST], files: Collection[str]) -> Iterator[str]:
     """Yield the files whose names stand in the texts of a file that imports by name.
 
     A part of a text that is computed stands for any one word.
     """
-    if "import_module" not in {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}:
+    if "import_module" not in {node.id for node in nodes if isinstance(node, ast.Name)}:
         return
-    for node in ast.walk(tree):
+    for node in nodes:
         parts = node.values if isinstance(node, ast.JoinedStr) else [node]
         constants = [part.value if isinstance(part, ast.Constant) else None for part in parts]
         if str(constants[0]).startswith("clfeval."):
@@ -243,7 +239,7 @@ def kinds_of(path: Path) -> Iterator[str]:
 def test_only_the_command_line_prints_and_exits() -> None:
     for path in FILES:
         if room_of(path) not in ("cli", "__main__"):
-            calls = [node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
+            calls = [node.func for node in nodes_of(path) if isinstance(node, ast.Call)]
             assert (
                 not any(
                     (isinstance(call, ast.Name) and call.id == "print")
@@ -262,7 +258,7 @@ def test_only_one_function_writes_roles_into_a_proposal() -> None:
     written = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in FILES
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if writes_role(node)
     ]
     assert written == []
@@ -326,20 +322,20 @@ _IS_A_FLAG = re.compile(r"-(?:-[a-z]+)+=?|-f|--\{\}|FLAG=")
 NO_MESSAGES = ("With --from predictions", "--sensitivity --specificity", "mlcps --from predictions")
 
 
-def texts_without_docstrings(path: Path) -> Iterator[tuple[int, str]]:
+def texts_without_docstrings(nodes: Collection[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield the texts of a file with their marks, but those of options' declarations.
 
     What is put in is `{}`, or `FLAG` where it is the flag of an option.
     """
     skipped: set[ast.AST] = set()
-    for node in ast.walk(tree_of(path)):
+    for node in nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             skipped.add(node.value)  # documentation
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in DECLARATIONS:
             skipped |= {*ast.walk(node)}
         elif isinstance(node, ast.JoinedStr):
             skipped |= {*node.values}
-    for node in ast.walk(tree_of(path)):
+    for node in nodes:
         if node in skipped:
             continue
         if isinstance(node, ast.JoinedStr):
@@ -357,11 +353,11 @@ def text_of_piece(piece: ast.expr) -> str:
     return MARKS.get(name, "FLAG" if name.casefold() == "flag" else "{}")
 
 
-def options_without_marks(path: Path) -> list[str]:
+def options_without_marks(nodes: Collection[ast.AST]) -> list[str]:
     """Return the texts of a file that name an option outside a placeholder, with their lines."""
     return [
-        f"{path.name}:{line}: {text}"
-        for line, text in texts_without_docstrings(path)
+        f"{line}: {text}"
+        for line, text in texts_without_docstrings(nodes)
         if text not in NO_MESSAGES
         and not _IS_A_FLAG.fullmatch(text)
         and _NAMES_AN_OPTION.search(_FILLED.sub("", text))
@@ -371,7 +367,8 @@ def options_without_marks(path: Path) -> list[str]:
 def test_a_text_names_options_in_placeholders_only() -> None:
     """A text says an option in the words of its reader: a shell, Python or YAML."""
     checked = [path for path in FILES if str(path.relative_to(PACKAGE)) not in TEXTS_OF_A_SHELL]
-    assert [text for path in checked for text in options_without_marks(path)] == []
+    wrong = {str(path): options_without_marks(nodes_of(path)) for path in checked}
+    assert {name: texts for name, texts in wrong.items() if texts} == {}
 
 
 @pytest.mark.parametrize(
@@ -387,10 +384,8 @@ def test_a_text_names_options_in_placeholders_only() -> None:
         ('id: Opt("Column of ids, not with --join.") = None', 0),
     ],
 )
-def test_an_option_outside_a_placeholder_is_found(code: str, number: int, tmp_path: Path) -> None:
-    path = tmp_path / "module.py"
-    path.write_text(code, encoding="utf-8")
-    assert len(options_without_marks(path)) == number
+def test_an_option_outside_a_placeholder_is_found(code: str, number: int) -> None:
+    assert len(options_without_marks([*ast.walk(ast.parse(code))])) == number
 
 
 def test_the_command_line_starts_without_heavy_libraries() -> None:

@@ -155,7 +155,9 @@ def test_far_tails_solve_their_equations_in_exact_fractions(tail: float, a: int,
     n = a + b - 1
 
     def below(x: Fraction, at: range) -> Fraction:
-        return sum((math.comb(n, i) * x**i * (1 - x) ** (n - i) for i in at), Fraction(0))
+        part, whole = x.as_integer_ratio()  # whole numbers, which nobody has to reduce
+        ways = (math.comb(n, i) * part**i * (whole - part) ** (n - i) for i in at)
+        return Fraction(sum(ways), whole**n)
 
     level = 1 - 2 * tail
     low, high = clopper_pearson([a, a - 1], n, level=level)

@@ -18,13 +18,11 @@ def front(d: ArrayLike) -> np.ndarray:
     return front_dominators(d, np.arange(len(np.asarray(d)))) < 0
 
 
-def dominates(better: np.ndarray, worse: np.ndarray) -> bool:
-    return bool((better >= worse).all() and (better > worse).any())
-
-
 def brute(d: np.ndarray) -> list[list[int]]:
-    """Who dominates each model, from the definition."""
-    return [[j for j in range(len(d)) if dominates(d[j], d[i])] for i in range(len(d))]
+    """Who dominates each model, from the definition: nowhere worse, and somewhere better."""
+    nowhere_worse = (d >= d[:, None]).all(axis=2)
+    somewhere_better = (d > d[:, None]).any(axis=2)
+    return [np.flatnonzero(row).tolist() for row in nowhere_worse & somewhere_better]
 
 
 def test_by_hand() -> None:

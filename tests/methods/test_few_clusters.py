@@ -45,7 +45,7 @@ def test_a_class_of_one_patient_has_no_honest_value() -> None:
     frame = pl.concat([frame, pl.DataFrame(negatives)])
     sets = corrected_estimates(mars(frame, cluster="patient", best=2), "best")
     assert sets == [Estimate(None, reason="too_few_clusters")] * 2
-    tuned = tune_jpt(frame, cluster="patient", measure="j_index")
+    tuned = tune_jpt(frame, cluster="patient", measure="j_index", sweep=None)
     thresholds = corrected_estimates(tuned, "thresholds")
     assert {estimate.reason for estimate in thresholds} == {"too_few_clusters"}
     three_patients = corrected_estimates(mars(frame.head(6), cluster="patient", best=2), "best")
@@ -80,13 +80,13 @@ def estimates(result: Result, label: str | None = None) -> Iterator[Estimate]:
 
 
 CASES: dict[str, tuple[Callable[..., Result], dict[str, Any]]] = {
-    "report": (report, {"measure": "all"}),
-    "reference": (report, {"reference": "a", "measure": "hard"}),
-    "bootstrap": (report, {"interval": "bootstrap", "measure": "ranking"}),
+    "report": (report, {"measure": "all", "resamples": 200}),
+    "reference": (report, {"reference": "a", "measure": "hard", "resamples": 200}),
+    "bootstrap": (report, {"interval": "bootstrap", "measure": "ranking", "resamples": 200}),
     "wilson": (report, {"interval": "wilson"}),
     "thresholds": (report, {"best_threshold": "j", "prevalence": 0.1}),
     "mars": (mars, {"best": 2}),
-    "tune-jpt": (tune_jpt, {"prevalence": 0.1}),
+    "tune-jpt": (tune_jpt, {"prevalence": 0.1, "sweep": None}),
     "phidelta": (phidelta, {"curve": True}),
 }
 

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from tests.process.runner import Done, run
+from tests.process.scripts import run_script
 
 BIN = Path(sys.executable).parent
 WIDE = "id,truth,a,b\n1,1,1,0\n2,0,0,0\n3,1,0,1\n4,0,1,0\n"
@@ -80,6 +81,11 @@ def started(content: bytes, *words: str, **changes: str) -> Done:
 def shell(script: str, **changes: str) -> Done:
     """Run a bash script in which `clfeval` is the installed program; the last command's code."""
     return _finished(["bash", "-c", script], b"", changes)
+
+
+def script(text: str, **changes: str) -> Done:
+    """Run a bash script in which `clfeval` is run in this process; the last command's code."""
+    return run_script(text, b"", environment(**changes))
 
 
 def python(code: str, *words: str, **changes: str) -> Done:

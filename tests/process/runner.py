@@ -43,14 +43,17 @@ class Done:
     err: str
 
 
-def run(words: Sequence[str], content: bytes, environment: Mapping[str, str]) -> Done:
+def run(
+    words: Sequence[str], content: bytes, environment: Mapping[str, str], *, is_merged: bool = False
+) -> Done:
     """Run `clfeval WORDS` here, with bytes on standard input and nothing else in the environment.
 
+    If merged, standard error goes where standard output goes: each line at its place among others.
     What leaves `main` otherwise than by SystemExit is a hole in the boundary: it fails the test.
     """
     folder = os.getcwd()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        with _streams(content, out, err), _alone(words, environment):
+        with _streams(content, out, out if is_merged else err), _alone(words, environment):
             try:
                 main()
             except SystemExit as leaving:

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.process.program import NEEDS_BASH, Done, json_document, shell, write_files
+from tests.process.program import NEEDS_BASH, Done, json_document, script, write_files
 from tests.process.program import clfeval_in_lines as clfeval
 from tests.process.test_mlcps import TABLE, VALUES, area, scores_by_model
 from tests.process.test_mlcps_pipes import signed
@@ -143,7 +143,7 @@ def test_odd_names_come_through_unchanged() -> None:
 @NEEDS_BASH
 def test_a_table_with_an_odd_name() -> None:
     Path("a [1].csv").write_text(TABLE, encoding="utf-8")
-    done = shell("clfeval mlcps 'a [1].csv' --compare ./a*.csv -q -f json")
+    done = script("clfeval mlcps 'a [1].csv' --compare ./a*.csv -q -f json")
     assert [item["name"] for item in json_document(done)["inputs"]] == ["a [1].csv"] * 2
     assert json_document(done)["parameters"]["compare"] == "a [1].csv"
     assert done.err == ""

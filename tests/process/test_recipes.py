@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ import yaml
 
 from clfeval.views.ci import REPORT
 from tests.conftest import ROOT
-from tests.process.program import BIN, NEEDS_BASH, Done, environment, shell
+from tests.process.program import BIN, NEEDS_BASH, Done, environment, script
+from tests.process.scripts import run_script
 from tests.thoroughness import thinned
 
 GUIDE = (ROOT / "clfeval" / "guide" / "ci.md").read_text(encoding="utf-8")
@@ -68,12 +69,12 @@ def github_steps() -> list[dict[str, Any]]:
 
 def test_the_step_of_github_accepts_and_refuses() -> None:
     (command,) = commands(step.get("run", "") for step in github_steps())
-    done = shell(command)
+    done = script(command)
     assert (done.code, done.err) == (0, "")
     assert MARKER.match(Path("report.md").read_text())
     assert "<failure" not in Path("gates.xml").read_text()
     spoilt()
-    missed = shell(command)
+    missed = script(command)
     assert missed.code == 1
     lines = [line for line in missed.err.splitlines() if line.startswith("::error file=preds.csv,")]
     assert len(lines) == 1  # the model of the gate
@@ -91,13 +92,13 @@ true
 def test_the_bot_writes_a_comment_once_and_then_replaces_it(before: str | None) -> None:
     *_, last = github_steps()
     (command,) = commands(step.get("run", "") for step in github_steps())
-    assert shell(command).code == 0
+    assert script(command).code == 0
     Path("bin").mkdir()
     Path("bin/gh").write_text(GH)
     Path("bin/gh").chmod(0o755)
     if before:
         Path("found").write_text(before)
-    done = shell(
+    done = script(
         f"PATH=$PWD/bin:$PATH; set -e -o pipefail\n{last['run']}",
         GITHUB_STEP_SUMMARY="summary.md",
         COMMENTS="all",
@@ -119,7 +120,7 @@ def test_the_job_of_gitlab_leaves_its_artifacts() -> None:
     assert REPORT in artifacts
     for turn, code in ((lambda: None, 0), (spoilt, 1)):
         turn()
-        assert shell(command).code == code
+        assert script(command).code == code
         assert all(Path(name).is_file() for name in artifacts)
         assert len(json.loads(Path(REPORT).read_text())) == code
     assert job["artifacts"]["when"] == "always"  # a missed gate is when they are read
@@ -128,26 +129,26 @@ def test_the_job_of_gitlab_leaves_its_artifacts() -> None:
 def test_jenkins_reads_a_test_for_each_gate() -> None:
     lines = map(str.strip, recipe("Jenkins", "groovy").splitlines())
     (command,) = commands(lines)
-    assert shell(command).code == 0
+    assert script(command).code == 0
     spoilt()
-    assert shell(command).code == 1
+    assert script(command).code == 1
     assert Path("gates.xml").read_text().count("<failure") == 1
 
 
 @NEEDS_MAKE
 def test_the_makefile_holds_new_predictions_to_the_accepted_ones() -> None:
     Path("Makefile").write_text(recipe("Makefile", "make"))
-    first = shell("make gate")
+    first = script("make gate")
     assert first.code == 0, first.err
     assert MARKER.match(Path("report.md").read_text())
     accepted = Path("accepted.json").read_bytes()
     spoilt()
-    worse = shell("make gate")
+    worse = script("make gate")
     assert worse.code == 2  # that of make
     assert "roc_auc" in worse.err
     assert Path("accepted.json").read_bytes() == accepted
     assert json.loads(Path("report.json").read_text())["passed"] is False
-    assert shell("make accept && make gate").code == 0
+    assert script("make accept && make gate").code == 0
     assert Path("accepted.json").read_bytes() != accepted
 
 
@@ -159,8 +160,8 @@ def test_the_plain_pipeline_has_a_line_and_a_code_for_each_case(change: str, cod
     if change == "spoil":
         spoilt()
     else:
-        assert shell(change).code == 0
-    done = shell(recipe("A plain pipeline", "bash"))
+        assert script(change).code == 0
+    done = script(recipe("A plain pipeline", "bash"))
     first, *problems = done.out.splitlines()
     assert (done.code, len(first) > 0) == (code, True)
     read = [json.loads(line) for line in problems]
@@ -177,14 +178,8 @@ def dvc(*words: str) -> Done:
         for who in ("AUTHOR", "COMMITTER")
         for what in ("NAME", "EMAIL")
     }
-    done = subprocess.run(
-        [DVC, *words] if words[0] != "git" else words,
-        env=environment(**named),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    return Done(done.returncode, done.stdout, done.stderr)
+    command = shlex.join([DVC, *words] if words[0] != "git" else words)
+    return run_script(command, b"", environment(**named), seconds=300)
 
 
 @NEEDS_DVC

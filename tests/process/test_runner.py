@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.process.program import WIDE, clfeval, piped, started
+from tests.process.program import NEEDS_BASH, WIDE, clfeval, piped, script, shell, started
 from tests.thoroughness import thinned
 
 NUMBERS = "truth,a\n" + "1,0.9\n0,0.1\n" * 20_000  # more than a pipe holds
@@ -48,6 +48,18 @@ GATE = ("plots", "in colour", "files", "completion")
 def test_it_says_what_a_process_of_its_own_says(name: str) -> None:
     content, words, changes = LINES[name]
     assert piped(content, *words, **changes) == started(content, *words, **changes)
+
+
+SCRIPT = """
+mkdir inner; cd inner; export COLUMNS=60
+clfeval mars - < ../t.csv 2>&1 | cat
+clfeval "no such" command
+"""
+
+
+@NEEDS_BASH
+def test_a_script_says_what_it_says_with_the_program_installed() -> None:
+    assert script(SCRIPT) == shell(f"rmdir inner; {SCRIPT}")
 
 
 def test_a_bug_is_told_as_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

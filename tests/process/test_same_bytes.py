@@ -49,7 +49,7 @@ KINDS: dict[str, tuple[str, str]] = {
         "models ranks metrics profile redundant dominance splits",
     ),
     "tune-jpt": (
-        f"tune-jpt {CANCER} --model tree --model svm --prevalence 1:100 --population 5000 "
+        f"tune-jpt {CANCER} --model tree --model knn --prevalence 1:100 --population 5000 "
         "--prevalence 0.001..0.02 --measure cost:fp=1,fn=10 --interval wilson --measure ppv "
         "--measure mcc --measure expected_cost --show plots --fail-under ppv=0.01",
         "models expected crossovers winners at_prevalence thresholds cutoffs ranges sweep",

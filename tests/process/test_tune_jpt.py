@@ -88,7 +88,8 @@ def test_gates_at_two_targets_have_their_odds_too() -> None:
 
 
 def test_cutoffs_are_ready_to_use() -> None:
-    done = tune(*CANCER, "-q", "-f", "csv", "--show", "cutoffs", "--measure", "tar")
+    words = ("--show", "cutoffs", "--measure", "tar", "--interval", "none")
+    done = tune(*CANCER, "-q", "-f", "csv", *words)
     assert done.code == 0
     rows = list(csv.DictReader(io.StringIO(done.out)))
     assert list(rows[0]) == ["model", "measure", "odds", "threshold", "rule"]

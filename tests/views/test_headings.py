@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -19,21 +20,22 @@ from tests.process.runner import run
 
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
 SCORES = "FIXTURES/breast-cancer/scores.csv --positive malignant"
+TWO = "--model svm --model naive_bayes"
 LABELS = "FIXTURES/breast-cancer/labels.csv --positive malignant"
 METRICS = "FIXTURES/metrics/test.csv"
 COMMANDS = (
     f"report {SCORES}",
     f"report {LABELS}",
-    f"report {SCORES} --reference svm --prevalence 0.01 --best-threshold sens>=.9",
-    f"report {SCORES} --baseline {SCORES.split()[0]}",
+    f"report {SCORES} {TWO} --reference svm --prevalence 0.01 --best-threshold sens>=.9",
+    f"report {SCORES} {TWO} --baseline {SCORES.split()[0]}",
     "report FIXTURES/digits/probabilities.csv --reference forest",
     f"mars {SCORES}",
     f"mars {LABELS} --subsets 2 --best 3 --max-effort 100 --reference svm",
     f"phidelta {SCORES} --curve --prevalence 1:100 --reference svm",
     f"phidelta {SCORES} --features --cut best",
     "phidelta FIXTURES/armano/runs.csv --run run",
-    f"tune-jpt {SCORES} --prevalence 0.01 --measure epa --measure tor",
-    f"tune-jpt {LABELS} --prevalence 0.001..0.02",
+    f"tune-jpt {SCORES} {TWO} --prevalence 0.01 --measure epa --measure tor",
+    f"tune-jpt {LABELS} {TWO} --prevalence 0.001..0.02",
     f"mlcps {METRICS}",
     f"mlcps {SCORES} --from predictions --reference svm",
     f"count {SCORES}",
@@ -55,27 +57,28 @@ def pieces(heading: str) -> list[str]:
     return [piece for piece in re.split(r"\s+|(?<=[_:,/=-])", heading) if piece]
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 140])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_heading_is_cut_inside_a_word(command: str, width: int) -> None:
+def test_no_heading_is_cut_inside_a_word(command: str) -> None:
     result = result_of(command)
     page = sort_tables(result)
+    views = (*page.opened, *page.folded)
     cut = []
-    for view in (*page.opened, *page.folded):
-        for wide in (False, True):
-            table = terminal.fit_table(layout_table(view, result, wide=wide), width)
+    for view, wide in product(views, (False, True)):
+        laid_out = layout_table(view, result, wide=wide)
+        for width in (60, 80, 100, 140):
+            table = terminal.fit_table(laid_out, width)
             for columns in terminal.column_blocks(table, width):
                 widths = terminal._column_widths(table, columns, width)
                 for column, room in zip(columns, widths, strict=True):
                     lines = terminal.break_words(column.heading, room).split("\n")
                     words = " ".join(lines).split()
                     cut += [
-                        (view.title, column.heading, room)
+                        (width, view.title, column.heading, room)
                         for word in words
                         if cell_len(word) > room and word not in pieces(column.heading)
                     ]
                     cut += [
-                        (view.title, column.heading, room)
+                        (width, view.title, column.heading, room)
                         for piece in pieces(column.heading)
                         if cell_len(piece) > room
                     ]

@@ -12,6 +12,7 @@ import pytest
 import clfeval
 from clfeval.views.documents import as_metrics
 
+OF_TWO: dict[str, object] = {"positive": "malignant", "model": ["svm", "tree"]}
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
 
 
@@ -32,13 +33,9 @@ def test_each_model_has_its_numbers() -> None:
     [
         ("mars", "breast-cancer/scores.csv", {"positive": "malignant", "by": "svm:2"}),
         ("phidelta", "breast-cancer/scores.csv", {"positive": "malignant", "curve": True}),
-        (
-            "tune_jpt",
-            "breast-cancer/scores.csv",
-            {"positive": "malignant", "prevalence": [0.01, 0.1]},
-        ),
+        ("tune_jpt", "breast-cancer/scores.csv", {**OF_TWO, "prevalence": [0.01, 0.1]}),
         ("mlcps", "metrics/test.csv", {}),
-        ("report", "breast-cancer/scores.csv", {"positive": "malignant"}),
+        ("report", "breast-cancer/scores.csv", OF_TWO),
         ("report", "digits/probabilities.csv", {}),
     ],
 )

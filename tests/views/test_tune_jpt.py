@@ -60,6 +60,7 @@ CASES: dict[str, dict[str, Any]] = {
         "models": {f"model {i}": (i, 40 - i, 50, 60) for i in range(40)},
         "points": 5,
         "interval": "none",
+        "measure": "mcc",
     },
 }
 
@@ -209,7 +210,7 @@ def test_long_tables_are_cut_with_the_way_to_the_rest() -> None:
 
 
 def test_the_headline_says_what_was_read_and_where_it_is_put() -> None:
-    many = tuned(targets=[f"1:{n}" for n in range(2, 8)])
+    many = tuned(targets=[f"1:{n}" for n in range(2, 8)], uncertain=False, interval="none")
     assert 0.6 in numbers_in(result_headline(many)[1])  # the prevalence of the rows
     mixed = replace(result_of_case("full"), summary=dict.fromkeys(result_of_case("full").summary))
     check_text([*result_headline(many), *result_headline(mixed)])

@@ -25,6 +25,7 @@ from tests.methods.recalibrate.test_stored_calibrators import (
     tables_of,
 )
 from tests.process.program import clfeval as program
+from tests.process.program import json_document
 from tests.results import row_of, value_of
 
 LOGIT = ["--model", "gbm:logit"]
@@ -57,8 +58,9 @@ def test_every_command_reads_log_odds_as_their_probabilities(
     del log_odds_rows
     words = [*command.split(), "rows.csv", *LOGIT]
     expected = tables_of(*command.split(), "probabilities.csv", "--model", "gbm")
-    check_close(tables_of(*words), expected)
-    warnings = json.loads(program(*words, "-f", "json", "-q").out)["warnings"]
+    document = json_document(program(*words, "-f", "json", "-q"))
+    check_close(document["tables"], expected)
+    warnings = document["warnings"]
     (note,) = (note["message"] for note in warnings if note["code"] == "log-odds")
     assert note.startswith("'gbm' is read as log odds")
 

@@ -142,7 +142,8 @@ def test_models_are_named_with_and_without_a_calibrator(
 ) -> None:
     new.drop("patient").write_csv("two.csv")
     words = [word for name in names for word in ("--model", name.replace("FILE", FILE))]
-    actual = tables_of("report", "two.csv", "--id", "id", "--positive", "1", *words)["models"]
+    options = ["--id", "id", "--positive", "1", "--interval", "none"]
+    actual = tables_of("report", "two.csv", *options, *words)["models"]
     assert {row["model"] for row in actual} == models
 
 
@@ -286,7 +287,8 @@ def test_rows_that_fitted_a_calibrator_are_refused_in_any_form(cluster: str, fol
     table[:-1].write_csv("fewer.csv")
     table.with_columns(truth=1 - pl.col("truth")).write_csv("turned.csv")
     for other in ("fewer.csv", "turned.csv"):
-        assert program("report", other, "--model", THROUGH, "--id", "id", "-q").code == 0
+        words = ["--model", THROUGH, "--id", "id", "--interval", "none", "-q"]
+        assert program("report", other, *words).code == 0
     words = ["--calibrator", FILE, "--save", "out.csv", "-q"]
     assert program("recalibrate", "fit.csv", *words).code == 0
 

@@ -34,7 +34,9 @@ def differences(result: Result, model: str = "m1") -> dict[str, tuple[Estimate, 
 
 
 def ks(y: Any, x: Any) -> float:
-    return float(stats.ks_2samp(x[y], x[~y]).statistic)
+    """Return the largest distance of the two shares of scores up to any score."""
+    shares = [np.searchsorted(np.sort(part), x, side="right") / len(part) for part in (x[y], x[~y])]
+    return float(abs(shares[0] - shares[1]).max())
 
 
 def ece(y: Any, x: Any) -> float:
@@ -53,13 +55,15 @@ def test_limits_are_those_of_rows_drawn_by_hand(metric: str, of: Any) -> None:
     .08 of 2,000; the SD by 1 / sqrt(2 r) of itself. Within three such errors of both together.
     """
     table = models_sharing_noise(200, 2)
-    row = comparison_row(clfeval.report(table, **OPTIONS), metric)
+    row = comparison_row(clfeval.report(table, **OPTIONS | {"measure": metric}), metric)
     y, x, z = (table[name].to_numpy() for name in ("truth", "m1", "m0"))
     y, rng, draws = y == 1, np.random.default_rng(5), list[float]()
     for _ in range(1000):
         at = rng.integers(0, 200, 200)
         draws.append(of(y[at], x[at]) - of(y[at], z[at]))
     m, spread = min(y.sum(), (~y).sum()), np.std(draws, ddof=1)
+    if metric == "ks":
+        assert ks(y, x) == pytest.approx(stats.ks_2samp(x[y], x[~y]).statistic)
     d, error = of(y, x) - of(y, z), spread * np.sqrt(m / (m - 1))
     assert value_of(row["difference"]) == pytest.approx(d)
     assert row["se"] == pytest.approx(error, rel=3 * np.sqrt(1 / 2000 + 1 / 4000))

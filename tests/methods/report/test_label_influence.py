@@ -88,7 +88,7 @@ def test_the_standard_error_is_near_the_jackknifes(name: str) -> None:
         step = np.zeros(4)
         step[c] = 1
         left += [float(measure(confusion_of(tuple(n - step)))[0])] * table[c]  # type: ignore[arg-type]
-    spread = (total - 1) / total * sum((one - np.mean(left)) ** 2 for one in left)
+    spread = (total - 1) / total * float(((left - np.mean(left)) ** 2).sum())
     found = standard_errors(measure, Cells.at_prevalence(counts(table)), [0])
     assert found[0] == pytest.approx(math.sqrt(spread), rel=0.05)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,14 @@ from tests.thoroughness import thinned
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 CANCER = FIXTURES / "breast-cancer" / "scores.csv"
+OF_TWO: dict[str, Any] = {"positive": "malignant", "model": ["svm", "tree"]}
 ALONE: dict[str, dict[str, Any]] = {"mlcps": {"source": "predictions"}}
+
+
+@cache
+def cancer_report(*methods: str) -> Result:
+    """Return a report of the models with other commands, computed once."""
+    return clfeval.report(CANCER, **OF_TWO, methods=methods)
 
 
 def result_of(name: str, table: Any, **options: Any) -> Result:
@@ -37,11 +45,15 @@ def result_of(name: str, table: Any, **options: Any) -> Result:
     "options", thinned([{}, {"level": 0.9, "seed": 3}, {"interval": "none"}], [{}])
 )
 def test_each_is_what_its_own_command_gives(options: dict[str, Any]) -> None:
-    found = clfeval.report(CANCER, positive="malignant", methods="all", **options)
+    found = (
+        clfeval.report(CANCER, **OF_TWO, methods="all", **options)
+        if options
+        else cancer_report("all")
+    )
     assert list(found.methods) == list(METHODS)
     for name, one in found.methods.items():
         known = {k: v for k, v in options.items() if (name, k) != ("phidelta", "seed")}
-        expected = result_of(name, CANCER, positive="malignant", **known)
+        expected = result_of(name, CANCER, **OF_TWO, **known)
         assert one.to_dict() == expected.to_dict(), name
 
 
@@ -65,18 +77,18 @@ def test_rows_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     passes = []
     group = counting.group_rows
     monkeypatch.setattr(counting, "group_rows", lambda settled: passes.append(1) or group(settled))
-    clfeval.report(CANCER, positive="malignant", methods="all")
+    clfeval.report(CANCER, **OF_TWO, methods="all")
     assert len(passes) == 1
 
 
 def test_the_document_holds_theirs_and_comes_back() -> None:
-    found = clfeval.report(CANCER, positive="malignant", methods=("mars", "mlcps"))
+    found = cancer_report("mars", "mlcps")
     document = json.loads(found.to_json())
     assert wrong_with(document) == []
     assert document == json.loads(json.dumps(found.to_dict()))
     assert list(document["methods"]) == ["mars", "mlcps"]
     assert Result.from_json(found.to_json()).to_dict() == found.to_dict()
-    bare = clfeval.report(CANCER, positive="malignant")
+    bare = cancer_report()
     assert "methods" not in bare.to_dict()
     del document["methods"]
     assert document == json.loads(bare.to_json())
@@ -84,7 +96,7 @@ def test_the_document_holds_theirs_and_comes_back() -> None:
 
 @pytest.mark.parametrize("view", [str, as_html, lambda found: "".join(markdown_lines(found))])
 def test_every_page_has_their_answers_and_main_tables(view: Any) -> None:
-    found = clfeval.report(CANCER, positive="malignant", methods="all")
+    found = cancer_report("all")
     page = " ".join(view(found).replace("\\", "").split())
     for one in found.methods.values():
         first = one.answer[0].text.replace("'", "").split(" [")[0].split(" (")[0]
@@ -93,15 +105,13 @@ def test_every_page_has_their_answers_and_main_tables(view: Any) -> None:
 
 def test_the_first_screen_says_what_they_would_tell() -> None:
     (note,) = [
-        line
-        for line in str(clfeval.report(CANCER, positive="malignant")).splitlines()
-        if "'mars'" in line and "'all'" in line
+        line for line in str(cancer_report()).splitlines() if "'mars'" in line and "'all'" in line
     ]
     check_text(note)
     start = note.split(",")[0]
     for other in (
         clfeval.report(CANCER, positive="malignant", model="svm"),
-        clfeval.report(CANCER, positive="malignant", methods="mars"),
+        cancer_report("mars"),
         clfeval.report(FIXTURES / "digits" / "labels.csv"),
     ):
         assert start not in str(other)
@@ -112,7 +122,8 @@ def test_csv_says_what_it_has_no_room_for(
     words: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    words_of_report = ("report", str(CANCER), "--positive", "malignant", "--with", "mars")
+    options = ("--positive", "malignant", "--with", "mars", "--interval", "none")
+    words_of_report = ("report", str(CANCER), *options)
     more, less = (
         program(*words_of_report, *some).err.splitlines() for some in (words, ("-f", "json"))
     )
@@ -122,9 +133,7 @@ def test_csv_says_what_it_has_no_room_for(
 
 
 def test_a_gate_is_of_the_report() -> None:
-    found = clfeval.report(CANCER, positive="malignant", methods="mars").check(
-        fail_under={"mcc": 0}
-    )
+    found = cancer_report("mars").check(fail_under={"mcc": 0})
     assert found.passed
     assert not found.methods["mars"].gates
 

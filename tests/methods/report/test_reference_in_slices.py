@@ -56,12 +56,15 @@ def test_a_difference_is_that_of_the_slice_alone_and_q_is_benjamini_and_hochberg
     table = table.select("truth", "site", "old", "new", "other", *extra.values())
     options: dict[str, Any] = {"reference": "old", "measure": ["mcc", "brier"], **extra}
     result = clfeval.report(table, by=["site"], **options)
+    alone = {
+        label: clfeval.report(table.filter(pl.col("site") == label).drop("site"), **options)
+        for label in ("s0", "s1", "s2")
+    }
     for metric in ("roc_auc", "mcc", "brier"):
         rows = slice_comparisons(result, metric)
         assert len(rows) == 6
-        for label in ("s0", "s1", "s2"):
-            alone = clfeval.report(table.filter(pl.col("site") == label).drop("site"), **options)
-            for comparison in rows_of(alone, "comparisons", measure=metric):
+        for label, of_slice in alone.items():
+            for comparison in rows_of(of_slice, "comparisons", measure=metric):
                 row = rows[f"site={label}", comparison["model"]]
                 expected = value_and_limits(comparison["difference"])
                 assert value_and_limits(row["difference"]) == pytest.approx(expected)

@@ -92,7 +92,8 @@ def test_by_costs_each_row_has_the_cheapest_answer(
     if {y for _, y in rows} != {0, 1}:
         return
     fp, fn, none = costs
-    result = report_of_rows(rows, abstain=f"cost:fp={fp},fn={fn},abstain={none}")
+    abstain = f"cost:fp={fp},fn={fn},abstain={none}"
+    result = report_of_rows(rows, abstain=abstain, interval="none")
     row = row_of(result, "abstentions")
     spent = before = 0.0
     for p, truth in rows:

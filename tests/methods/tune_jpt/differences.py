@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -35,6 +36,7 @@ class Two:
         return pl.DataFrame(rows, schema=["truth", "a", "b", "n"], orient="row")
 
 
+@cache
 def everywhere(level: float, pairs: int = 1) -> float:
     """Return the level of one interval of which a sweep's and all pairs' hold together.
 

@@ -212,7 +212,7 @@ def test_sums_of_the_two_rates_are_square_and_add(cells: Cells, odds: str, r: fl
     """TAR = p TP/P + n TN/N; cost = p 9 FN/P + n FP/N; net benefit = p TP/P - n (1/9) FP/N."""
     tp, p, fp, n = counts(cells)
     share, rest = r / (1 + r), 1 / (1 + r)
-    tuned = row_at(cells, "target", prevalence=odds)
+    tuned = row_at(cells, "target", prevalence=odds, measure=["tar", "cost:fp=1,fn=9"])
     for name, a, k, b, m in (
         ("tar", share, tp, rest, n - fp),
         ("expected_cost", 9 * share, p - tp, rest, fp),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ def ranges_by_measure(cells: Cells, low: float, high: float, **options: Any) -> 
     return rows_by(result, "ranges", "measure")
 
 
+@cache
 def at(cells: Cells, prevalence: float) -> dict[str, float]:
     p = Fraction(prevalence)
     tuned = cells.tuned(p / (1 - p))
