@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
 
-from clfeval.cli.run import CommandRequest
 from clfeval.compare.answer_length import CODE, FINDINGS, UNIMPORTANT, shorten_answer
-from clfeval.document import Answer, Document
+from clfeval.document import Answer
 from clfeval.placeholders import fill_for_shell
+from tests.computed import computed
 from tests.process.runner import run
 from tests.samples import logistic
 from tests.thoroughness import thinned
@@ -101,20 +98,11 @@ WITH_OPTIONS = (
 
 def _answer(command: str, folder: Path) -> list[dict[str, str]]:
     """Return the answer of a command, without the tables that its output would show."""
-    answers: list[list[dict[str, str]]] = []
-
-    def keep_answer(request: CommandRequest, compute: Callable[[], Document], **_: Any) -> None:
-        sentences = compute().answer
-        answers.append(
-            [{"code": part.code, "text": fill_for_shell(part.text)} for part in sentences]
-        )
-
     words = command.replace("FIXTURES", str(FIXTURES)).replace("TABLES", str(folder)).split()
-    with mock.patch("clfeval.cli.run.run_command", keep_answer):
-        done = run([*words, "--format", "json"], b"", {})
+    done, result = computed(*words, "--format", "json")
     assert done.code == 0, done.err
-    (answer,) = answers
-    return answer
+    assert result is not None
+    return list(result["answer"])
 
 
 def _words(answer: list[dict[str, str]]) -> int:

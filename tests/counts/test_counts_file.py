@@ -347,11 +347,11 @@ CHANGES: dict[
 }
 
 
-@pytest.mark.parametrize("options", [{}, {"scores": "buckets"}, {"min_cell": 5}], ids=str)
-@pytest.mark.parametrize("name", CHANGES)
-def test_changed_counts_have_another_digest(
-    name: str, options: dict[str, Any], tmp_path: Path
-) -> None:
+OPTIONS_OF_KINDS: list[dict[str, Any]] = [{}, {"scores": "buckets"}, {"min_cell": 5}]
+
+
+@pytest.mark.parametrize("options", OPTIONS_OF_KINDS, ids=str)
+def test_counts_in_another_order_are_the_same(options: dict[str, Any], tmp_path: Path) -> None:
     table = table_of(np.random.default_rng(4), 120)
     place = counts_of(table, tmp_path / "t.counts.parquet", positive="yes", **options)
     counts, about = pl.read_parquet(place), json.loads(pl.read_parquet_metadata(place)[METADATA])
@@ -359,7 +359,17 @@ def test_changed_counts_have_another_digest(
     counts.sample(fraction=1, shuffle=True, seed=1).write_parquet(
         place, metadata={METADATA: json.dumps(about)}
     )
-    assert clfeval.report(place).to_dict()["tables"] == whole  # rows in another order
+    assert clfeval.report(place).to_dict()["tables"] == whole
+
+
+@pytest.mark.parametrize("options", OPTIONS_OF_KINDS, ids=str)
+@pytest.mark.parametrize("name", CHANGES)
+def test_changed_counts_have_another_digest(
+    name: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    table = table_of(np.random.default_rng(4), 120)
+    place = counts_of(table, tmp_path / "t.counts.parquet", positive="yes", **options)
+    counts, about = pl.read_parquet(place), json.loads(pl.read_parquet_metadata(place)[METADATA])
     changed, description = CHANGES[name](counts, about)
     changed.write_parquet(place, metadata={METADATA: json.dumps(description)})
     with pytest.raises(clfeval.DataError) as caught:
