@@ -185,7 +185,7 @@ def test_a_table_is_read_as_it_is_meant_or_offered_so(family: Callable[[], Meani
     assert 1 <= len(lines) <= 4
     results = []
     for line in lines:
-        again, result = computed(*shlex.split(line), "-q", "-f", "json")
+        again, result = computed(*shlex.split(line), "--interval", "none", "-q", "-f", "json")
         assert again.code == 0, again.err
         assert result is not None
         results.append(result)

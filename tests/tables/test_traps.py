@@ -282,7 +282,9 @@ def test_what_is_proposed_leads_to_what_is_meant(trap: Callable[[Dice], Trap]) -
         for name, content in case.files.items():
             text = content if isinstance(content, str) else pl.DataFrame(content).write_csv()
             write(name, text)
-        found, lines = followed(["report", *case.files, *case.words, "-f", "json", "-q"])
+        found, lines = followed(
+            ["report", *case.files, *case.words, "--interval", "none", "-f", "json", "-q"]
+        )
         if case.refused:
             assert not found, lines
             assert len(lines) == 2, lines  # the command, the message: nothing is proposed
