@@ -18,7 +18,6 @@ import pytest
 
 from clfeval.api.commands import mars
 from clfeval.errors import DataError
-from clfeval.tables import source
 from tests.process.program import WITHOUT_OVERRIDE
 from tests.tables.door import (
     FRAME,
@@ -234,13 +233,12 @@ def test_a_file_that_unpacks_beyond_any_table_is_refused_early(name: str) -> Non
     assert spots(error).endswith("too-large")
 
 
-def test_a_long_line_and_a_repetitive_table_are_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_line_and_a_repetitive_table_are_tables() -> None:
     """20,000 columns; and rows of labels that gzip packs a thousand times."""
     names = ",".join(f"m{k}" for k in range(20_000))
     cells = [",".join(str((k + i) % 2) for k in range(20_000)) for i in range(2)]
     write("wide.csv.zst", packed(f"truth,{names}\n1,{cells[0]}\n0,{cells[1]}\n".encode(), "zstd"))
-    monkeypatch.setattr(source, "LONGEST_LINE", 1 << 20)  # beyond which the ratio is looked at
-    rows = 1 << 19
+    rows = 1 << 22
     write("long.csv.gz", packed(b"truth,m\n" + b"1,1\n0,1\n" * rows, "gzip"))
     assert mars("wide.csv.zst", model="m0").summary["rows"] == 2
     assert mars("long.csv.gz").summary["rows"] == 2 * rows
