@@ -63,7 +63,7 @@ def random_table(seed: int) -> tuple[pl.DataFrame, dict[str, Any]]:
     )
     if seed % 2:
         table = table.with_columns(site=pl.when(pl.Series(dice.random(n) > 0.1)).then("site"))
-    said = {
+    said: dict[str, Any] = {
         "positive": {"text": "yes", "number": "1", "boolean": "true"}[classes],
         "by": "site",
         "scores": "buckets:6" if seed % 2 else "exact",
