@@ -18,7 +18,8 @@ import polars as pl
 import pytest
 
 from clfeval.errors import ClfevalError
-from tests.counts.test_engines import ENGINES, ODD, counts_of, spark
+from tests.counts.engine_tables import ENGINES, ODD, counts_of
+from tests.counts.test_engines import spark
 from tests.samples import informed_scores
 from tests.thoroughness import full, thinned
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from clfeval.compare.answer_length import CODE, FINDINGS, UNIMPORTANT, shorten_answer
 from clfeval.document import Answer
 from clfeval.placeholders import fill_for_shell
-from tests.process.runner import run
+from tests.computed import computed
 from tests.samples import logistic
 from tests.thoroughness import thinned
 
@@ -96,10 +95,12 @@ WITH_OPTIONS = (
 
 
 def _answer(command: str, folder: Path) -> list[dict[str, str]]:
+    """Return the answer of a command, without the tables that its output would show."""
     words = command.replace("FIXTURES", str(FIXTURES)).replace("TABLES", str(folder)).split()
-    done = run([*words, "--format", "json"], b"", {})
-    assert done.code in (0, 1), done.err
-    return list(json.loads(done.out)["answer"])
+    done, result = computed(*words, "--format", "json")
+    assert done.code == 0, done.err
+    assert result is not None
+    return list(result["answer"])
 
 
 def _words(answer: list[dict[str, str]]) -> int:
@@ -128,7 +129,8 @@ def test_answers_with_options_have_at_most_120_words(command: str, folder_of_tab
 def test_every_finding_that_falls_names_a_table_of_the_result(folder_of_tables: Path) -> None:
     command = f"report {NEW} --by site --reference rule --prevalence 0.01"
     words = command.replace("TABLES", str(folder_of_tables)).split()
-    document = json.loads(run([*words, "-f", "json"], b"", {}).out)
+    done, document = computed(*words, "-f", "json")
+    assert document is not None, done.err
     (last,) = (part["text"] for part in document["answer"] if part["code"] == CODE)
     _, _, listed = last.rpartition("tables ")
     names = listed.partition(" (")[0].replace(" and ", ", ").split(", ")

@@ -87,7 +87,7 @@ def adversarial_table(rng: np.random.Generator, k: int) -> Table:
 
 
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # of ratios of 1e-300
-@pytest.mark.parametrize("seed", thinned(range(20), range(4)))
+@pytest.mark.parametrize("seed", thinned(range(20), range(2)))
 def test_bounds_hold_on_adversarial_scores(seed: int) -> None:
     """The value from buckets lies within its bound of the value of the scores: 1,000 tables."""
     rng, known = np.random.default_rng(seed), set[str]()
@@ -159,15 +159,18 @@ def test_a_report_of_buckets_is_that_of_scores_within_its_bounds() -> None:
     truth = dice.random(rows) < 0.3
     scores = {name: informed_scores(dice, truth, 0.2) for name in ("a", "b")}
     table = pl.DataFrame({"truth": truth.astype(int), **scores})
-    said = {"positive": "1", "measure": "all", "reference": "a"}
-    exact, found = (clfeval.report(table, **said, scores=one) for one in ("exact", "buckets:6"))
+    options = {"positive": "1", "resamples": 200}  # limits from buckets are of no bootstrap
+    found = clfeval.report(table, **options, measure="all", reference="a", scores="buckets:6")
+    defined = {row["measure"] for row in found.tables["measures"] if row["value"].value is not None}
+    exact = clfeval.report(table, **options, measure=sorted(defined))
     known = rows_by(exact, "measures", "model", "measure")
     undefined = set[str]()
     for row in found.tables["measures"]:
-        value, one = row["value"].value, known[row["model"], row["measure"]]["value"]
+        value = row["value"].value
         if value is None:
             undefined.add(row["measure"])
             continue
+        one = known[row["model"], row["measure"]]["value"]
         off = row["bound"] or 0.0
         assert abs(value - one.value) <= off + 1e-9, row
         if row["value"].low is not None:  # nearly as wide

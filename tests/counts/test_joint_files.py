@@ -11,6 +11,7 @@ import pytest
 
 import clfeval
 from clfeval.errors import DataError, UsageError
+from tests.computed import PlainTables
 from tests.counts.test_counts_file import table_of
 from tests.results import row_of, value_of
 
@@ -32,13 +33,14 @@ def test_comparisons_of_counts_are_those_of_rows(scores: str, tmp_path: Path) ->
     clfeval.count([str(place) for place in places[:2]]).save(places[2])
     for part, place in zip(parts, places[3:], strict=True):
         clfeval.count(part, joint=str(places[2]), **said).save(place)
-    wanted = clfeval.report(table, reference="many", **said).to_dict()
-    found = clfeval.report([str(place) for place in places[3:]], reference="many").to_dict()
+    of_rows = clfeval.report(table, reference="many", **said)
+    of_counts = clfeval.report([str(place) for place in places[3:]], reference="many")
     for name in ("comparisons", "mcnemar"):
-        assert rounded(wanted["tables"][name]) == rounded(found["tables"][name])
-    assert wanted["answer"] == found["answer"]
-    alone = clfeval.report(str(places[3])).to_dict()  # whose sums are by the counts of both
-    assert "best" not in alone["tables"]
+        wanted = PlainTables(of_rows)[name]
+        assert rounded(wanted) == rounded(PlainTables(of_counts)[name])
+    assert of_rows.answer == of_counts.answer
+    alone = clfeval.report(str(places[3]))  # whose sums are by the counts of both
+    assert "best" not in alone.tables
     with pytest.raises(DataError, match="not among those"):
         clfeval.count(table[:200], joint=str(places[2]), **said)
 

@@ -46,9 +46,10 @@ def test_a_threshold_takes_scores_of_its_own_decimal(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", SINGLE)
 def test_cuts_are_listed_as_they_are_written(engine: str) -> None:
-    result = clfeval.mars(ENGINES[engine](SEVEN), sweep="threshold", kind="score")
+    options: dict[str, Any] = {"kind": "score", "interval": "none"}
+    result = clfeval.mars(ENGINES[engine](SEVEN), sweep="threshold", **options)
     assert {row["threshold"] for row in result.tables["sweep"]} == {0.1, 0.3, 0.7, 0.9}
-    result = clfeval.tune_jpt(ENGINES[engine](SEVEN), kind="score")
+    result = clfeval.tune_jpt(ENGINES[engine](SEVEN), **options)
     chosen = {row["threshold"] for row in result.tables["thresholds"]} - {None}
     assert chosen <= {0.1, 0.2, 0.3, 0.6, 0.7, 0.9}
 

@@ -34,8 +34,9 @@ def validator() -> jsonschema.Draft202012Validator:
 
 
 def test_the_schema_kept_is_what_the_options_declare() -> None:
-    assert KEPT.read_text(encoding="utf-8") == text()
-    jsonschema.Draft202012Validator.check_schema(json.loads(text()))
+    declared = text()
+    assert KEPT.read_text(encoding="utf-8") == declared
+    jsonschema.Draft202012Validator.check_schema(json.loads(declared))
 
 
 def test_the_shell_prints_the_same_schema() -> None:

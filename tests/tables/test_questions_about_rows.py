@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 from sklearn.metrics import accuracy_score, brier_score_loss, roc_auc_score
 
+from tests.computed import computed
 from tests.process.program import clfeval as program
-from tests.process.program import json_document
 from tests.tables.asking import proposals
 from tests.tables.door import write
 from tests.tables.test_reading_families import Meaning, area, has_values, measures_by_model, sample
@@ -30,9 +30,10 @@ TAGS = ["B-ORG", "O", "B-MISC", "O", "O", "B-PER", "I-PER", "B-LOC", "O"] * 4
 
 def result_of(line: str) -> dict[str, Any]:
     """Return the result of a command line of the program."""
-    done = program(*shlex.split(line), "-q", "-f", "json")
+    done, result = computed(*shlex.split(line), "-q", "-f", "json")
     assert done.code == 0, done.err
-    return json_document(done)
+    assert result is not None
+    return result
 
 
 def offers(columns: dict[str, Any], *words: str) -> list[str]:

@@ -5,7 +5,6 @@ A reading is taken at once, or one of those that are offered has the numbers tha
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import polars as pl
 import pytest
 from sklearn.metrics import accuracy_score, recall_score, roc_auc_score
 
+from tests.computed import computed
 from tests.process.program import clfeval as program
 from tests.samples import logistic
 from tests.tables.asking import proposals
@@ -185,9 +185,10 @@ def test_a_table_is_read_as_it_is_meant_or_offered_so(family: Callable[[], Meani
     assert 1 <= len(lines) <= 4
     results = []
     for line in lines:
-        again = program(*shlex.split(line), "-q", "-f", "json")
+        again, result = computed(*shlex.split(line), "--interval", "none", "-q", "-f", "json")
         assert again.code == 0, again.err
-        results.append(json.loads(again.out))
+        assert result is not None
+        results.append(result)
     assert any(has_values(result, meaning.values) for result in results), list(
         map(measures_by_model, results)
     )

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
-from tests.process.program import clfeval as program
+from tests.computed import computed
 from tests.samples import logistic
 from tests.tables.asking import refused
 from tests.tables.door import write
@@ -220,9 +220,10 @@ def followed(words: list[str], depth: int = 0) -> tuple[list[dict[str, Any]], li
     A reading computes at once; what mends an error may lead to another one.
     """
     lines = [shlex.join(words)]
-    done = program(*words)
-    if done.code == 0:
-        return [json.loads(done.out)], lines
+    done, result = computed(*words)
+    if result is not None:
+        assert done.code == 0, done.err
+        return [result], lines
     assert done.code in (2, 3), done.err
     error = json.loads(done.err.splitlines()[-1])
     readings = [reading["command"] for reading in error.get("readings", [])]
@@ -281,7 +282,9 @@ def test_what_is_proposed_leads_to_what_is_meant(trap: Callable[[Dice], Trap]) -
         for name, content in case.files.items():
             text = content if isinstance(content, str) else pl.DataFrame(content).write_csv()
             write(name, text)
-        found, lines = followed(["report", *case.files, *case.words, "-f", "json", "-q"])
+        found, lines = followed(
+            ["report", *case.files, *case.words, "--interval", "none", "-f", "json", "-q"]
+        )
         if case.refused:
             assert not found, lines
             assert len(lines) == 2, lines  # the command, the message: nothing is proposed
