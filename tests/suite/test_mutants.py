@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from clfeval.cli.output import Output
+from clfeval.document import Document
 from clfeval.errors import ExitCode, UsageError
 from clfeval.pages.batches import LEFT_OUT
+from clfeval.suite import plan
 from clfeval.suite.plan import build_plan
 from clfeval.suite.run_options import RunLink
 from clfeval.suite.running import execute_runs
@@ -19,6 +21,14 @@ from tests.suite.mutants import mutated, text
 
 PLACE = re.compile(r".*suite\.yaml:\d+:\d+")
 SOME, ALL, PARTS = 120, 5000, 20
+
+
+@pytest.fixture
+def kept_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep how tables are read from one broken batch to the next: no table changes."""
+    documents: dict[str, Document] = {}
+    read_anew = plan.read_run_table
+    monkeypatch.setattr(plan, "read_run_table", lambda run, _: read_anew(run, documents))
 
 
 def still_batches(path: Path, numbers: Sequence[int]) -> list[int]:
@@ -35,6 +45,7 @@ def still_batches(path: Path, numbers: Sequence[int]) -> list[int]:
     return fine
 
 
+@pytest.mark.usefixtures("kept_readings")
 def test_a_broken_line_is_refused_with_its_number(tmp_path: Path) -> None:
     path = tmp_path / "suite.yaml"
     path.write_text(text(), encoding="utf-8")
@@ -72,7 +83,7 @@ def descriptions(runs: Sequence[Run]) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("quoted_words")  # of broken lines
+@pytest.mark.usefixtures("kept_readings", "quoted_words")  # of broken lines
 @pytest.mark.parametrize("part", range(PARTS))
 def test_five_thousand_broken_lines_are_refused_or_run(part: int, tmp_path: Path) -> None:
     """What is still a batch runs, or says where it does not; what ran before is not run again."""
