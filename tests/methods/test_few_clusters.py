@@ -45,7 +45,7 @@ def test_a_class_of_one_patient_has_no_honest_value() -> None:
     frame = pl.concat([frame, pl.DataFrame(negatives)])
     sets = corrected_estimates(mars(frame, cluster="patient", best=2), "best")
     assert sets == [Estimate(None, reason="too_few_clusters")] * 2
-    tuned = tune_jpt(frame, cluster="patient", measure="j_index", sweep=None)
+    tuned = tune_jpt(frame, cluster="patient", measure="j_index", points=3)
     thresholds = corrected_estimates(tuned, "thresholds")
     assert {estimate.reason for estimate in thresholds} == {"too_few_clusters"}
     three_patients = corrected_estimates(mars(frame.head(6), cluster="patient", best=2), "best")
@@ -86,7 +86,7 @@ CASES: dict[str, tuple[Callable[..., Result], dict[str, Any]]] = {
     "wilson": (report, {"interval": "wilson"}),
     "thresholds": (report, {"best_threshold": "j", "prevalence": 0.1}),
     "mars": (mars, {"best": 2}),
-    "tune-jpt": (tune_jpt, {"prevalence": 0.1, "sweep": None}),
+    "tune-jpt": (tune_jpt, {"prevalence": 0.1, "points": 3}),
     "phidelta": (phidelta, {"curve": True}),
 }
 

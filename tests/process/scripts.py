@@ -72,6 +72,7 @@ def run_script(
 
 
 def _tell_the_end(process: subprocess.Popen[bytes], requests: Path, seconds: int) -> None:
+    """Wait for the script, or end it after so many seconds, and say so in the pipe of requests."""
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:

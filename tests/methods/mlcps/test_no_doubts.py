@@ -105,9 +105,7 @@ def test_tables_of_the_fixtures_raise_no_doubt(name: str) -> None:
 def test_results_raise_no_doubt(command: str, tmp_path: Path) -> None:
     scores = FIXTURES / "breast-cancer" / "scores.csv"
     options: dict[str, Any] = {"sweep": None} if command == "tune_jpt" else {}
-    result = getattr(clfeval, command)(
-        scores, positive="malignant", model=["svm", "tree"], **options
-    )
+    result = getattr(clfeval, command)(scores, positive="malignant", **options)
     path = tmp_path / "result.json"
     path.write_text(result.to_json(), encoding="utf-8")
     assert clfeval.mlcps(path).passed

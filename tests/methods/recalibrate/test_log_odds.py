@@ -25,7 +25,6 @@ from tests.methods.recalibrate.test_stored_calibrators import (
     tables_of,
 )
 from tests.process.program import clfeval as program
-from tests.process.program import json_document
 from tests.results import row_of, value_of
 
 LOGIT = ["--model", "gbm:logit"]
@@ -58,7 +57,9 @@ def test_every_command_reads_log_odds_as_their_probabilities(
     del log_odds_rows
     words = [*command.split(), "rows.csv", *LOGIT]
     expected = tables_of(*command.split(), "probabilities.csv", "--model", "gbm")
-    document = json_document(program(*words, "-f", "json", "-q"))
+    done = program(*words, "-f", "json", "-q")
+    assert done.code == 0, done.err
+    document = json.loads(done.out)
     check_close(document["tables"], expected)
     warnings = document["warnings"]
     (note,) = (note["message"] for note in warnings if note["code"] == "log-odds")

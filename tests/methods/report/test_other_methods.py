@@ -24,14 +24,14 @@ from tests.thoroughness import thinned
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 CANCER = FIXTURES / "breast-cancer" / "scores.csv"
-OF_TWO: dict[str, Any] = {"positive": "malignant", "model": ["svm", "tree"]}
+OF_THREE: dict[str, Any] = {"positive": "malignant", "model": ["svm", "tree", "knn"]}
 ALONE: dict[str, dict[str, Any]] = {"mlcps": {"source": "predictions"}}
 
 
 @cache
 def cancer_report(*methods: str) -> Result:
     """Return a report of the models with other commands, computed once."""
-    return clfeval.report(CANCER, **OF_TWO, methods=methods)
+    return clfeval.report(CANCER, **OF_THREE, methods=methods)
 
 
 def result_of(name: str, table: Any, **options: Any) -> Result:
@@ -46,14 +46,14 @@ def result_of(name: str, table: Any, **options: Any) -> Result:
 )
 def test_each_is_what_its_own_command_gives(options: dict[str, Any]) -> None:
     found = (
-        clfeval.report(CANCER, **OF_TWO, methods="all", **options)
+        clfeval.report(CANCER, **OF_THREE, methods="all", **options)
         if options
         else cancer_report("all")
     )
     assert list(found.methods) == list(METHODS)
     for name, one in found.methods.items():
         known = {k: v for k, v in options.items() if (name, k) != ("phidelta", "seed")}
-        expected = result_of(name, CANCER, **OF_TWO, **known)
+        expected = result_of(name, CANCER, **OF_THREE, **known)
         assert one.to_dict() == expected.to_dict(), name
 
 
@@ -77,7 +77,7 @@ def test_rows_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     passes = []
     group = counting.group_rows
     monkeypatch.setattr(counting, "group_rows", lambda settled: passes.append(1) or group(settled))
-    clfeval.report(CANCER, **OF_TWO, methods="all")
+    clfeval.report(CANCER, **OF_THREE, methods="all")
     assert len(passes) == 1
 
 
