@@ -63,33 +63,28 @@ def run_script(
             stderr=subprocess.STDOUT if is_merged else err,
         )
         watcher = threading.Thread(target=_tell_the_end, args=(process, home / "requests", seconds))
-        watcher.start()
-        _answer_requests(home)
-        watcher.join()
+        # open for writing too, so that no writer meets a closed pipe
+        with open(os.open(home / "requests", os.O_RDWR), encoding="utf-8") as requests:
+            watcher.start()
+            try:
+                for line in iter(requests.readline, f"{END}\n"):
+                    _answer(home / line.strip())
+            finally:
+                process.kill()
+                watcher.join()
         out.seek(0)
         err.seek(0)
         return Done(process.returncode, out.read().decode(), err.read().decode())
 
 
 def _tell_the_end(process: subprocess.Popen[bytes], requests: Path, seconds: int) -> None:
-    """Wait for the script, or end it after so many seconds, and say so in the pipe of requests."""
+    """Wait for the script, for so many seconds at most, and write that it has ended."""
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
     requests.write_text(f"{END}\n", encoding="utf-8")
-
-
-def _answer_requests(home: Path) -> None:
-    """Run what the stand-ins ask for until the script has ended."""
-    has_ended = False
-    while not has_ended:
-        names = (home / "requests").read_text(encoding="utf-8").split()
-        has_ended = END in names
-        for name in names:
-            if name != END:
-                _answer(home / name)
 
 
 def _answer(request: Path) -> None:

@@ -53,13 +53,14 @@ def test_it_says_what_a_process_of_its_own_says(name: str) -> None:
 SCRIPT = """
 mkdir inner; cd inner; export COLUMNS=60
 clfeval mars - < ../t.csv 2>&1 | cat
+clfeval mars ../t.csv --fail-under recall=0.9 -f json > r.json; echo $?; cat r.json
 clfeval "no such" command
 """
 
 
 @NEEDS_BASH
 def test_a_script_says_what_it_says_with_the_program_installed() -> None:
-    assert script(SCRIPT) == shell(f"rmdir inner; {SCRIPT}")
+    assert script(SCRIPT) == shell(f"rm -r inner; {SCRIPT}")
 
 
 def test_a_bug_is_told_as_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
