@@ -1,7 +1,8 @@
-"""A command line run up to its result, which is neither printed nor saved."""
+"""A command line run up to its result, which is neither printed nor saved, but with --full."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from unittest import mock
@@ -12,6 +13,7 @@ from clfeval.document import Document, plain_row
 from clfeval.placeholders import fill_for_shell
 from tests.process.program import clfeval
 from tests.process.runner import Done
+from tests.thoroughness import full
 
 PlainRows = list[dict[str, Any]]
 
@@ -35,8 +37,12 @@ class PlainTables(Mapping[str, PlainRows]):
 def computed(*words: str) -> tuple[Done, dict[str, Any] | None]:
     """Run `clfeval WORDS`; return how it ended, and its result as in JSON, None where refused.
 
-    Nothing is printed of a result, and its gates do not change the exit code.
+    WORDS ask for JSON. Nothing is printed of a result, and its gates do not change the exit code,
+    but with --full: then the result is what the program prints.
     """
+    if full():
+        done = clfeval(*words)
+        return done, json.loads(done.out) if done.code in (0, 1) else None
     documents: list[Document] = []
 
     def keep_result(request: CommandRequest, compute: Callable[[], Document], **_: Any) -> None:

@@ -47,6 +47,7 @@ DATA = re.compile(r"-?[\d.,]+(?:e-?\d+)?|")
 
 @cache
 def terms_of(command: str) -> tuple[Term, ...]:
+    """Return the terms of the page of a command."""
     return tuple(page_terms(page_of(command)))
 
 
@@ -57,9 +58,12 @@ def names_of_terms(command: str) -> dict[int, tuple[str, ...]]:
     return {id(term): tuple(_term_names(page, term)) for term in terms_of(command)}
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def terms_listed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The terms of each page and their names, listed once instead of anew for each name."""
+    """The terms of each page and their names, listed once instead of anew for each name.
+
+    For tests that look up many names; what the program prints comes from its own lists.
+    """
     monkeypatch.setattr(explain, "page_terms", lambda page: [*terms_of(page.command)])
     monkeypatch.setattr(
         explain, "_term_names", lambda page, term: names_of_terms(page.command)[id(term)]
@@ -98,6 +102,7 @@ def headings(file: str) -> frozenset[tuple[str, str]]:
     return frozenset(found)
 
 
+@pytest.mark.usefixtures("terms_listed_once")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_column_of_every_table_is_explained(command: str) -> None:
     page = page_of(command)
@@ -135,6 +140,7 @@ TEXTS = [file for file in (*SCREENS, *CALLS) if file.endswith(".txt")]
 OWN = ("tune-cost-140.txt", "mlcps-140.txt", "mlcps-piped.txt")
 
 
+@pytest.mark.usefixtures("terms_listed_once")
 @pytest.mark.parametrize(
     "file",
     thinned(TEXTS, [one for one in TEXTS if one in OWN or not any(end in one for end in SAME)]),
@@ -248,6 +254,7 @@ def test_an_unknown_name_is_refused_with_what_is_close() -> None:
     check_text([done.err, unknown.err])
 
 
+@pytest.mark.usefixtures("terms_listed_once")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_name_that_completion_offers_is_explained(command: str) -> None:
     page = page_of(command)
