@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.api.result import Result
 from clfeval.errors import DataError
 from tests.samples import logistic
 from tests.thoroughness import full, thinned
@@ -103,20 +104,25 @@ def table_of(seed: int) -> AttackedTable:
     return AttackedTable(rows, cut, odds)
 
 
-def hidden_file(table: pl.DataFrame, least: int, *, by_site: bool) -> HiddenFile | None:
-    """Return what a file publishes, None where the program finds too few rows for it."""
+def hidden_count(table: pl.DataFrame, least: int, *, by_site: bool) -> Result | None:
+    """Return the counts that are published, None where the program finds too few rows for them."""
     options: dict[str, Any] = {"by": "site"} if by_site else {}
     if table["a"].min() < 0:  # log odds, which are refused without a threshold
         options["threshold"] = {"a": 0.0}
     if not by_site:
         table = table.drop("site")
     try:
-        result = clfeval.count(table, positive="yes", min_cell=least, **options)
+        return clfeval.count(table, positive="yes", min_cell=least, **options)
     except DataError as error:
         if "[empty-table]" in str(error):
             return None
         raise
-    return HiddenFile(least, by_site, result.extras["table"])
+
+
+def hidden_file(table: pl.DataFrame, least: int, *, by_site: bool) -> HiddenFile | None:
+    """Return what a file publishes, None where it has too few rows."""
+    result = hidden_count(table, least, by_site=by_site)
+    return None if result is None else HiddenFile(least, by_site, result.extras["table"])
 
 
 def files_of(table: pl.DataFrame) -> list[HiddenFile]:
@@ -283,10 +289,8 @@ def test_results_tell_no_more_than_the_file() -> None:
     """Neither the JSON of `count` nor that of `report` has a small count, a name or a digest."""
     written = 0
     for seed in range(12):
-        table = table_of(seed).rows
-        try:
-            result = clfeval.count(table, positive="yes", by="site", min_cell=5)
-        except DataError:
+        result = hidden_count(table_of(seed).rows, 5, by_site=True)
+        if result is None:
             continue
         document = result.to_dict()
         numbers = list(document["summary"].values())
