@@ -94,7 +94,7 @@ def test_bounds_hold_on_adversarial_scores(seed: int) -> None:
     tables = [adversarial_table(rng, 50 * seed + k) for k in range(50)]
     held = {bits: in_buckets(tables, bits) for bits in (4, 10)}
     for k, (scores, truth) in enumerate(tables):
-        bits = (4, 10)[k % 2]
+        bits = (4, 10)[k // 12 % 2]  # both, of each of the twelve kinds of tables
         mine, exact = held[bits][k], ScoreCounts.from_rows(scores, truth, np.ones(len(truth), int))
         assert (mine.positives.sum(), mine.negatives.sum()) == (truth.sum(), (~truth).sum())
         for one in MEASURES:
@@ -106,6 +106,19 @@ def test_bounds_hold_on_adversarial_scores(seed: int) -> None:
                 assert off <= found.bound + rounding, (one.id, k, bits, value, found)
                 known.add(one.id)
     assert known >= {*RISING, *PARTS, "ks", "brier", "log_loss", "calibration_slope", "ece"}
+
+
+def test_the_log_loss_of_scores_below_the_least_probability_lies_within_its_bound() -> None:
+    """Positives below 2**-52 lose 52 ln 2 each, wherever they lie in their bucket."""
+    others = np.linspace(0.5, 0.53, 10) ** 2 * 2
+    scores = np.concatenate([2.0**-53 * np.linspace(1, 1.06, 30), others])
+    (counts,) = in_buckets([(scores, np.ones(40, bool))], 4)
+    estimate = estimate_score_measure(CATALOG["log_loss"], counts, NO_LIMITS, "")
+    assert estimate.value.value is not None
+    assert estimate.bound is not None
+    expected = (30 * 52 * np.log(2) - np.log(others).sum()) / 40
+    assert 1e-9 < estimate.bound < 1e-4
+    assert abs(estimate.value.value - expected) <= estimate.bound
 
 
 def test_hundredths_start_buckets_whatever_the_other_rows() -> None:

@@ -373,7 +373,8 @@ def _loss_bounds(measure: Measure, groups: _ScoreGroups) -> tuple[float, float]:
 
     With mean m and variance v of the scores of a group its mean loss is at least g(m) + c v / 2 and
     at most g(m) + C v / 2, c and C the least and the largest second derivative there; nor above the
-    chord of g.
+    chord of g. The log loss is constant, not convex, where the true class has less than
+    `MIN_PROBABILITY`: a group that reaches there has any loss between those of its ends.
     """
     total = np.array(_loss_sums(measure, groups, y=True))
     total += _loss_sums(measure, groups, y=False)
@@ -386,8 +387,8 @@ def _loss_sums(measure: Measure, groups: _ScoreGroups, *, y: bool) -> tuple[floa
     loss = measure.loss
     assert loss is not None
     class_index = 0 if y else 1
-    n = groups.n[class_index]
-    is_present = n > 0
+    is_present = groups.n[class_index] > 0
+    n = groups.n[class_index][is_present]
     low, high, mean, error = (
         class_moments[class_index][is_present]
         for class_moments in (groups.low, groups.high, groups.mean, groups.error)
@@ -399,14 +400,17 @@ def _loss_sums(measure: Measure, groups: _ScoreGroups, *, y: bool) -> tuple[floa
     least_variance = (groups.variance - groups.slack)[class_index][is_present]
     lower = losses_at_mean.min(axis=0) + curvatures.min(axis=0) * np.maximum(least_variance, 0) / 2
     losses_at_ends = np.array([loss(low, y), loss(high, y)])
-    chord = _chord(losses_at_ends, low, mean, high) + np.abs(
-        losses_at_mean - losses_at_mean[::-1]
-    ).max(axis=0)
     upper = losses_at_mean.max(axis=0)
     upper = upper + curvatures.max(axis=0) * groups.variance[class_index][is_present] / 2
-    upper = np.minimum(upper, chord)
+    upper = np.minimum(
+        upper, _chord(losses_at_ends, low, mean, high) + np.ptp(losses_at_mean, axis=0)
+    )
     upper = np.clip(upper, losses_at_ends.min(axis=0), losses_at_ends.max(axis=0))
-    return float((n[is_present] * lower).sum()), float((n[is_present] * upper).sum())
+    if measure.id == "log_loss":
+        is_constant = (low if y else 1 - high) < MIN_PROBABILITY
+        lower = np.where(is_constant, losses_at_ends.min(axis=0), lower)
+        upper = np.where(is_constant, losses_at_ends.max(axis=0), upper)
+    return float((n * lower).sum()), float((n * upper).sum())
 
 
 def _chord(losses_at_ends: Floats, low: Floats, mean: Floats, high: Floats) -> Floats:
