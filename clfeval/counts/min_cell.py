@@ -369,8 +369,8 @@ class DivisionTree:
 def _edges_between(groups: ScoreGroups, threshold: float) -> Edges:
     """Return the numbers of the grid, and the threshold, that divide groups: the shortest ones."""
     values, digits = _grid()
-    inside = slice(*np.searchsorted(values, groups.low[[0, -1]], side="right"))
-    values, digits = values[inside], digits[inside]
+    scored_range = slice(*np.searchsorted(values, groups.low[[0, -1]], side="right"))
+    values, digits = values[scored_range], digits[scored_range]
     if np.isfinite(threshold) and threshold not in values:
         insert_index = int(np.searchsorted(values, threshold))
         values = np.insert(values, insert_index, threshold)
