@@ -21,7 +21,7 @@ from functools import partial
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, cache_last_call, divide
+from clfeval.arrays import Bools, Counts, Floats, Ints, cache_last_call, divide
 from clfeval.measures.logistic import log_odds, log_odds_slice
 from clfeval.measures.logistic_regression import (
     combine_functions,
@@ -46,20 +46,26 @@ def row_quantiles(values: Floats, rows: Counts, shares: Floats, row: float = 1) 
     values: (r, m), or (m,) where they are the same in all r tables. shares: (k,). Linear between
     the rows around (rows - 1) x share, as numpy's default.
     """
-    table_count, value_count = rows.shape
     cumulated_rows = np.round(np.cumsum(rows, axis=1, dtype=np.float64) / row, _DIGITS)
     position = np.round(shares * np.maximum(cumulated_rows[:, -1:] - 1, 0.0), _DIGITS)
     lower_position = np.floor(position)
-    positions = np.concatenate([lower_position, lower_position + 1], axis=1)
+    table_values = np.broadcast_to(values, rows.shape)
+    lower, upper = (
+        np.take_along_axis(
+            table_values, _indices_of_rows(rows, cumulated_rows, lower_position + step), axis=1
+        )
+        for step in (0, 1)
+    )
+    return np.asarray(lower + (position - lower_position) * (upper - lower))
+
+
+def _indices_of_rows(rows: Counts, cumulated_rows: Floats, positions: Floats) -> Ints:
+    """Return the indices of the values of rows at positions (r, k), at most the last with rows."""
     indices = np.empty(positions.shape, np.int64)
     for table, cumulated in enumerate(cumulated_rows):
         indices[table] = np.searchsorted(cumulated, positions[table], side="right")
-    last_indices = value_count - 1 - (rows > 0)[:, ::-1].argmax(axis=1)  # of those with rows
-    indices_with_rows = np.minimum(indices, last_indices[:, None])
-    table_values = np.broadcast_to(values, (table_count, value_count))
-    neighbours = np.take_along_axis(table_values, indices_with_rows, axis=1)
-    lower, upper = np.split(neighbours, 2, axis=1)
-    return np.asarray(lower + (position - lower_position) * (upper - lower))
+    last_indices = rows.shape[1] - 1 - (rows > 0)[:, ::-1].argmax(axis=1)
+    return np.asarray(np.minimum(indices, last_indices[:, None]))
 
 
 def spline_basis(x: Floats, knots: Floats) -> Floats:
@@ -213,22 +219,26 @@ def _smooth_values_of_each(
     x: Floats, positives: Counts, negatives: Counts, row: float, knots: int | None
 ) -> Floats:
     """Return the spline at each score of tables (r, m), each with knots at quantiles of its own."""
-    values = np.empty(positives.shape)
     block_size = max(1, _FITTED_AT_ONCE // len(x))
-    for start in range(0, len(values), block_size):
-        block = slice(start, start + block_size)
-        block_positives = positives[block]
-        block_negatives = negatives[block]
-        rarer = _rows_of_rarer_class(block_positives, block_negatives, row)
-        rows = block_positives + block_negatives
-        knot_positions = choose_knots(x, rows, rarer, row, knots)
-        knot_counts = np.array([len(table_knots) for table_knots in knot_positions])
-        for knot_count in np.unique(knot_counts):
-            tables = np.flatnonzero(knot_counts == knot_count)
-            basis = spline_basis(x, np.stack([knot_positions[table] for table in tables]))
-            values[start + tables] = _fitted_values(
-                basis, block_positives[tables], block_negatives[tables]
-            )
+    starts = range(0, len(positives), block_size)
+    blocks = [slice(start, start + block_size) for start in starts]
+    return np.concatenate(
+        [_smooth_block(x, positives[block], negatives[block], row, knots) for block in blocks]
+    )
+
+
+def _smooth_block(
+    x: Floats, positives: Counts, negatives: Counts, row: float, knots: int | None
+) -> Floats:
+    """Return the splines of a block of tables (r, m), those with equally many knots at once."""
+    rarer = _rows_of_rarer_class(positives, negatives, row)
+    knot_positions = choose_knots(x, positives + negatives, rarer, row, knots)
+    knot_counts = np.array([len(table_knots) for table_knots in knot_positions])
+    values = np.empty(positives.shape)
+    for knot_count in np.unique(knot_counts):
+        tables = np.flatnonzero(knot_counts == knot_count)
+        basis = spline_basis(x, np.stack([knot_positions[table] for table in tables]))
+        values[tables] = _fitted_values(basis, positives[tables], negatives[tables])
     return values
 
 
