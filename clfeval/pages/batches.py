@@ -25,23 +25,41 @@ STATES = (
     "warned",
 )
 COMPUTED, MET, MISSED, FAILED, LEFT_OUT, READY, DOUBTFUL, WAITS, WARNED = STATES
-RUN = Column("run", "text")
+RUN = Column(
+    "run", "text", meaning="name in the YAML file, with the values of the matrix or the file"
+)
 BATCH_TABLES = (
     Table(
         "runs",
         (
             RUN,
-            *cols("text", "command"),
-            *cols("text?", "input"),
-            Column("state", "text", among=STATES),
-            *cols("count", "code"),
+            Column("command", "text", meaning="command of the run"),
+            Column("input", "text?", meaning="table that the run reads"),
+            Column("state", "text", among=STATES, meaning="outcome of the run"),
+            Column("code", "count", meaning="exit code of the run alone"),
             *cols("count?", "rows"),
-            *cols("count", "gates missed warnings"),
-            *cols("text?", "answer page"),
+            *cols(
+                "count",
+                {
+                    "gates": "number of gates",
+                    "missed": "number of missed gates",
+                    "warnings": "number of missed gates that only warn",
+                },
+            ),
+            *cols(
+                "text?",
+                {
+                    "answer": "first error of the run, or the first sentence of its answer",
+                    "page": "the HTML page that the run wrote",
+                },
+            ),
         ),
         when="",
     ),
-    Table("answers", (RUN, *cols("text", "code text"))),
+    Table(
+        "answers",
+        (RUN, *cols("text", {"code": "code of the sentence", "text": "sentence of the answer"})),
+    ),
     Table(
         "gates",
         (
@@ -49,42 +67,33 @@ BATCH_TABLES = (
             *cols("text", "kind metric"),
             *cols("text?", "model slice"),
             *cols("number", "limit"),
-            *cols("text?", "limit_text"),
+            Column(
+                "limit_text",
+                "text?",
+                meaning="the limit as written, if it is a percentage of the baseline",
+            ),
             *cols("number?", "value"),
-            *cols("count?", "among"),
-            Column("severity", "text", among=get_args(Severity)),
-            Column("state", "text?", among=get_args(GateState)),
+            Column("among", "count?", meaning="number of models of which one must meet the gate"),
+            Column(
+                "severity",
+                "text",
+                among=get_args(Severity),
+                meaning="whether a missed gate fails or only warns",
+            ),
+            Column("state", "text?", among=get_args(GateState), meaning="outcome of the gate"),
             *cols("flag?", "passed"),
             *cols("text?", "reason"),
-            *cols("text", "text"),
+            Column("text", "text", meaning="the gate as a sentence"),
         ),
         when="",
     ),
-    Table("problems", (RUN, *cols("text", "text")), when=""),
+    Table("problems", (RUN, Column("text", "text", meaning="line of an error")), when=""),
     Table("reading", (RUN, *cols("text", "column taken why"))),
-    Table("files", (RUN, *cols("text", "use file"))),
+    Table(
+        "files",
+        (RUN, Column("use", "text", meaning="read, write or append"), *cols("text", "file")),
+    ),
 )
-BATCH_GLOSSARY = {
-    "run": "name in the YAML file, with the values of the matrix or the file",
-    "runs.command": "command of the run",
-    "runs.input": "table that the run reads",
-    "runs.state": "outcome of the run",
-    "runs.code": "exit code of the run alone",
-    "runs.gates": "number of gates",
-    "missed": "number of missed gates",
-    "runs.warnings": "number of missed gates that only warn",
-    "runs.answer": "first error of the run, or the first sentence of its answer",
-    "page": "the HTML page that the run wrote",
-    "answers.code": "code of the sentence",
-    "answers.text": "sentence of the answer",
-    "gates.text": "the gate as a sentence",
-    "problems.text": "line of an error",
-    "limit_text": "the limit as written, if it is a percentage of the baseline",
-    "severity": "whether a missed gate fails or only warns",
-    "gates.state": "outcome of the gate",
-    "among": "number of models of which one must meet the gate",
-    "use": "read, write or append",
-}
 
 
 def batch_headline(result: Document) -> list[str]:
@@ -127,13 +136,7 @@ def batch_tables(result: Document, _: int) -> Iterator[TableView]:
 
 
 SUITE_PAGE = Page(
-    "suite",
-    BATCH_TABLES,
-    batch_headline,
-    batch_tables,
-    lambda _: (),
-    parts=("first",),
-    glossary=BATCH_GLOSSARY,
+    "suite", BATCH_TABLES, batch_headline, batch_tables, lambda _: (), parts=("first",)
 )
 
 READING = {"column": "column", "read as": "taken", "reason": "why"}
@@ -181,52 +184,82 @@ GATE_MISSED = "gate missed"
 MAX_CURVES = 8  # models of a chart
 MAX_SEGMENTED = 3  # of them, with segment means
 NAMED_LABELS = 4  # labels of a change that are named
+LABEL = Column("label", "text", meaning="name of a result in the history, such as a week")
+MEASURE = Column("measure", "text", meaning="measure of the model")
 TABLES = (
     Table(
         "steps",
         (
-            *cols("text", "model measure"),
-            *cols("text?", "since cause"),
+            *cols("text", "model"),
+            MEASURE,
+            *cols(
+                "text?",
+                {
+                    "since": "label from which on the mean of the measure is significantly "
+                    "different",
+                    "cause": "what changed at that label: rows, model or settings",
+                },
+            ),
             Column("verdict", "text", among=VERDICTS),
-            *cols("text", "first until"),
-            *cols("estimate", "old new difference"),
-            *cols("number?", "p p_adjusted"),
+            *cols(
+                "text",
+                {
+                    "first": "label of the first line of the mean before the change",
+                    "until": "label of the last line of the mean before the change",
+                },
+            ),
+            *cols(
+                "estimate",
+                {
+                    "old": "mean of the lines before the change",
+                    "new": "mean of the lines from the change on",
+                },
+            ),
+            *cols("estimate", "difference"),
+            Column("p", "number?", meaning="p of the largest of all changes between two means"),
+            *cols("number?", "p_adjusted"),
         ),
         when="",
     ),
-    Table("events", cols("text", "label model changed"), when=""),
+    Table(
+        "events",
+        (
+            LABEL,
+            *cols("text", "model"),
+            Column(
+                "changed",
+                "text",
+                meaning="rows: truth or ids differ; model: values differ on the same rows",
+            ),
+        ),
+        when="",
+    ),
     Table(
         "history",
         (
-            *cols("text", "label model measure"),
+            LABEL,
+            *cols("text", "model"),
+            MEASURE,
             *cols("estimate", "value"),
             *cols("number?", "se"),
-            *cols("estimate", "change"),
-            Column("marks", "text*"),
-            *cols("flag", "accepted"),
-            *cols("flag?", "met"),
-            *cols("number?", "limit"),
+            Column(
+                "change",
+                "estimate",
+                meaning="change since the line before, with the interval of independent samples",
+            ),
+            Column(
+                "marks",
+                "text*",
+                meaning="changes since the line before (rows, model, settings); accepted; gate "
+                "missed",
+            ),
+            Column("accepted", "flag", meaning="line that later results are compared with"),
+            Column("met", "flag?", meaning="whether its gates were met"),
+            Column("limit", "number?", meaning="limit of a gate on the measure"),
         ),
         when="",
     ),
 )
-GLOSSARY = {
-    "history.change": "change since the line before, with the interval of independent samples",
-    "since": "label from which on the mean of the measure is significantly different",
-    "first": "label of the first line of the mean before the change",
-    "until": "label of the last line of the mean before the change",
-    "steps.old": "mean of the lines before the change",
-    "steps.new": "mean of the lines from the change on",
-    "steps.p": "p of the largest of all changes between two means",
-    "cause": "what changed at that label: rows, model or settings",
-    "changed": "rows: truth or ids differ; model: values differ on the same rows",
-    "marks": "changes since the line before (rows, model, settings); accepted; gate missed",
-    "accepted": "line that later results are compared with",
-    "met": "whether its gates were met",
-    "history.limit": "limit of a gate on the measure",
-    "label": "name of a result in the history, such as a week",
-    "measure": "measure of the model",
-}
 
 
 def headline(result: Document) -> list[str]:
@@ -417,6 +450,4 @@ def _label_range(first_label: str, last_label: str) -> str:
     return first_label if first_label == last_label else f"{first_label} to {last_label}"
 
 
-HISTORY_PAGE = Page(
-    "history", TABLES, headline, page_tables, page_charts, plots=("trend",), glossary=GLOSSARY
-)
+HISTORY_PAGE = Page("history", TABLES, headline, page_tables, page_charts, plots=("trend",))

@@ -6,18 +6,33 @@ from collections.abc import Iterator
 
 from clfeval.document import Document
 from clfeval.formatting import join_names
-from clfeval.pages.schema import SHARED, Column, Page, Table, TableView, cols
+from clfeval.pages.schema import MODEL, SHARED_WORDS, Column, Page, Table, TableView, cols
+from clfeval.pages.shared_tables import THRESHOLD
 from clfeval.pages.table_parts import format_class_counts
 
 TABLES = (
     Table(
         "models",
         (
-            Column("model", "text"),
-            Column("kind", "text", among=("labels", "scores")),
-            *cols("cut?", "threshold"),
-            Column("distinct_scores", "count?", "distinct scores"),
-            Column("counts", "count"),
+            MODEL,
+            Column(
+                "kind",
+                "text",
+                among=("labels", "scores"),
+                meaning="whether the model predicts labels or scores",
+            ),
+            THRESHOLD,
+            Column(
+                "distinct_scores",
+                "count?",
+                "distinct scores",
+                meaning="number of different scores of the model",
+            ),
+            Column(
+                "counts",
+                "count",
+                meaning="number of rows of the file: of a score, a class and a slice",
+            ),
         ),
         "",
         1,
@@ -45,10 +60,7 @@ def page_tables(_: Document, __: int) -> Iterator[TableView]:
 
 
 GLOSSARY = {
-    **SHARED,
-    "kind": "whether the model predicts labels or scores",
-    "distinct_scores": "number of different scores of the model",
-    "counts": "number of rows of the file: of a score, a class and a slice",
+    **SHARED_WORDS,
     "patterns": "number of different combinations of truth, predictions and slices",
     "models": "number of models",
 }

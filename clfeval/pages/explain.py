@@ -10,7 +10,7 @@ from math import inf
 from clfeval.measures.catalog import CATALOG, equivalent_names, find_measure, match_measure
 from clfeval.measures.record import Measure
 from clfeval.pages.codes import ANSWERS, ERRORS, GATES, WARNINGS
-from clfeval.pages.schema import SHARED, Page
+from clfeval.pages.schema import INTERVAL_WORD, Column, Page
 from clfeval.pages.table_parts import REASONS, column_heading
 from clfeval.placeholders import fill_for_shell
 from clfeval.records import dataclass
@@ -34,18 +34,21 @@ DIRECTION_TEXTS = {
 _ARROW = r" ?(?:↑|↓|→ ?[01])$"
 _LEVEL = r"^\d+(?:\.\d+)?% ?"  # before what an interval's column is called
 _BETA = r"(?i)^F[\d.]+(?= odds$|$)"
-_INTERVAL_WORD = "interval"  # the one of the shared words that is no column
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """An explained term: a column with the tables that have it, or another word on screens."""
+    """An explained term: a column with the tables that have it, or another word on screens.
+
+    headings: further ones on screens.
+    """
 
     name: str
     heading: str
     meaning: str
     tables: tuple[str, ...] = ()
     measure: Measure | None = None
+    headings: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -89,34 +92,28 @@ def page_terms(page: Page) -> list[Term]:
 
 def _column_terms(page: Page) -> Iterator[Term]:
     """Yield a term for each column; tables that mean the same by it share the term."""
-    tables_of_meaning: dict[tuple[str, str, str], list[str]] = {}
+    columns_of_meaning: dict[tuple[str, str, str], dict[str, Column]] = {}
     for table in page.every:
         for column in table.columns:
             meaning = fill_for_shell(page.meaning(column.name, table.name))
             column_meaning = (column.name, column_heading(column), meaning)
-            tables_of_meaning.setdefault(column_meaning, []).append(table.name)
-    for (name, heading, meaning), table_names in tables_of_meaning.items():
-        declared_column = page.column(name, table_names[0])
+            columns_of_meaning.setdefault(column_meaning, {})[table.name] = column
+    for (name, heading, meaning), column_of_table in columns_of_meaning.items():
+        columns = list(column_of_table.values())
         measure = CATALOG.get(name)
-        if (
-            declared_column is None
-            or declared_column.kind == "rank"
-            or (measure and measure.best == "none")
-        ):
+        if columns[0].kind == "rank" or (measure and measure.best == "none"):
             measure = None  # ranks and settings
-        yield Term(name, heading, meaning, tuple(table_names), measure)
+        further_headings = chain.from_iterable(column.headings for column in columns)
+        unique_headings = tuple(dict.fromkeys(further_headings))
+        yield Term(name, heading, meaning, tuple(column_of_table), measure, unique_headings)
 
 
 def _glossary_terms(page: Page) -> Iterator[Term]:
     """Yield a term for each word of the glossary that is no column."""
-    all_column_names = {column.name for table in page.every for column in table.columns}
-    for key, meaning in page.glossary.items():
-        table, _, name = key.rpartition(".")
-        column_names = (
-            {column.name for column in page.table(table).columns} if table else all_column_names
-        )
-        if name not in column_names and (key not in SHARED or key == _INTERVAL_WORD):
-            yield Term(name, name, meaning, (table,) if table else ())
+    column_names = {column.name for table in page.every for column in table.columns}
+    for word, meaning in page.glossary.items():
+        if word not in column_names:
+            yield Term(word, word, meaning)
 
 
 def find_terms(page: Page, name: str) -> list[Term]:
@@ -185,11 +182,9 @@ def _term_names(page: Page, term: Term) -> Iterator[str]:
     """Yield the names of a term in files and on screens."""
     yield term.name
     yield heading_on_one_line(term.heading)
-    glossary_keys = {term.name, *(f"{table}.{term.name}" for table in term.tables)}
-    yield from (
-        head for head, glossary_key in page.all_headings.items() if glossary_key in glossary_keys
-    )
-    if term.name == _INTERVAL_WORD:
+    yield from term.headings
+    yield from (heading for heading, word in page.headings.items() if word == term.name)
+    if term.name == INTERVAL_WORD:
         yield "CI"
 
 

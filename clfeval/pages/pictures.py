@@ -18,7 +18,8 @@ from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series, row_poi
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.intervals import heading_of, interval_words, intervals_of_models, sentences_on
 from clfeval.pages.mars import MEASURES, pair_cells
-from clfeval.pages.phidelta import CORNERS, isometric_lines
+from clfeval.pages.phidelta import isometric_lines
+from clfeval.pages.phidelta.tables import CORNERS
 from clfeval.pages.report.pictures import pictures as report_pictures
 from clfeval.pages.schema import HISTORY
 from clfeval.pages.table_parts import format_cell

@@ -8,8 +8,9 @@ from clfeval.document import Document
 from clfeval.document.cells import Row, as_estimate
 from clfeval.formatting import format_count, join_names
 from clfeval.pages.chart import Axis, Chart, Note, Series, row_point
-from clfeval.pages.schema import SHARED, Column, Page, Table, TableView, cols
-from clfeval.pages.table_parts import MODEL, format_class_counts
+from clfeval.pages.schema import MODEL, SHARED_WORDS, Column, Page, Table, TableView, cols
+from clfeval.pages.table_parts import format_class_counts
+from clfeval.records import replace
 
 METHODS = (
     "none",
@@ -23,20 +24,62 @@ METHODS = (
     "auto",
 )
 VERDICTS = ("helps", "harms", "undecided")
+METHOD = Column(
+    "method",
+    "text",
+    among=METHODS,
+    meaning="shift adds to log odds, temperature multiplies, logistic both, beta per side; "
+    "isotonic, venn-abers: steps; one-vs-rest: per class",
+)
+VERDICT = Column(
+    "verdict",
+    "text",
+    among=(None, *VERDICTS),
+    meaning="whether the limits of the gain lie above 0 (helps), below (harms) or around it",
+)
 GAINS = (
-    *cols("estimate", "log_loss_gain brier_gain", best="min"),
-    *cols("number?", "intercept power complement_power"),
+    Column(
+        "log_loss_gain",
+        "estimate",
+        best="min",
+        meaning="fall of the log loss on new rows, cross-fitted",
+        headings=("gain in log loss",),
+    ),
+    Column(
+        "brier_gain",
+        "estimate",
+        best="min",
+        meaning="fall of the Brier score on new rows, cross-fitted",
+        headings=("gain in Brier",),
+    ),
+    *cols(
+        "number?",
+        {
+            "intercept": "added to the log odds",
+            "power": "factor of ln p; with more than two classes the power of each probability",
+        },
+    ),
+    Column(
+        "complement_power", "number?", meaning="factor of -ln(1 - p)", headings=("power of 1 - p",)
+    ),
 )
 TABLES = (
     Table(
         "models",
         (
             MODEL,
-            Column("method", "text", among=(None, *METHODS)),
-            Column("verdict", "text", among=(None, *VERDICTS)),
-            Column("loss", "text", among=("log_loss", "brier")),
-            *cols("number?", "before"),
-            *cols("estimate", "gain", best="min"),
+            replace(METHOD, among=(None, *METHODS)),
+            VERDICT,
+            Column(
+                "loss",
+                "text",
+                among=("log_loss", "brier"),
+                meaning="the loss that decides: the Brier score where the log loss is infinite",
+            ),
+            Column("before", "number?", meaning="the loss of the scores as they are"),
+            Column(
+                "gain", "estimate", best="min", meaning="fall of the loss on new rows, cross-fitted"
+            ),
             *GAINS,
         ),
     ),
@@ -44,9 +87,14 @@ TABLES = (
         "methods",
         (
             MODEL,
-            Column("method", "text", among=METHODS),
-            Column("chosen", "text", among=METHODS),
-            Column("verdict", "text", among=(None, *VERDICTS)),
+            METHOD,
+            Column(
+                "chosen",
+                "text",
+                among=METHODS,
+                meaning="the method itself; of auto the one that likelihood ratios choose",
+            ),
+            VERDICT,
             *GAINS,
         ),
     ),
@@ -54,29 +102,78 @@ TABLES = (
         "mapping",
         (
             MODEL,
-            Column("method", "text", among=METHODS),
-            *cols("part", "probability recalibrated"),
-            *cols("part?", "low high"),
+            METHOD,
+            *cols(
+                "part",
+                {
+                    "probability": "the score of a model",
+                    "recalibrated": "what the method makes of it",
+                },
+            ),
+            *cols(
+                "part?",
+                {
+                    "low": "of venn-abers: the isotonic share with the new row as a negative (p0)",
+                    "high": "of venn-abers: the isotonic share with the new row as a positive (p1)",
+                },
+            ),
         ),
     ),
-    Table("classes", (MODEL, *cols("text", "class"), *cols("number", "intercept power"))),
+    Table(
+        "classes",
+        (
+            MODEL,
+            Column(
+                "class",
+                "text",
+                meaning="the class whose probability is recalibrated against all other classes",
+            ),
+            *cols(
+                "number",
+                {
+                    "intercept": "added to the log odds of the class",
+                    "power": "factor of the log odds of the class",
+                },
+            ),
+        ),
+    ),
     Table(
         "columns",
         (
             MODEL,
-            Column("method", "text", among=METHODS),
-            *cols("text", "column"),
-            *cols("count", "rows missing outside at_ends"),
+            METHOD,
+            Column("column", "text", meaning="the column with the recalibrated scores"),
+            *cols(
+                "count",
+                {
+                    "rows": "rows of the table",
+                    "missing": "rows without a score, which stay so",
+                    "outside": "rows with a score outside those that the calibrator was fitted to",
+                    "at_ends": "rows with a score of exactly 0 or 1",
+                },
+            ),
         ),
     ),
     Table(
         "groups",
         (
             MODEL,
-            *cols("count", "bin"),
-            *cols("weight", "rows"),
-            *cols("part", "mean_score mean_recalibrated"),
-            *cols("estimate", "observed"),
+            Column("bin", "count", meaning="group by score, from the lowest"),
+            Column("rows", "weight", meaning="number of rows of the group"),
+            *cols(
+                "part",
+                {
+                    "mean_score": "mean score of the group; with more than two classes that of the "
+                    "most probable class",
+                    "mean_recalibrated": "mean recalibrated score of the group",
+                },
+            ),
+            Column(
+                "observed",
+                "estimate",
+                meaning="share of positives in the group; with more than two classes share of rows "
+                "whose most probable class is true",
+            ),
         ),
     ),
 )
@@ -204,45 +301,6 @@ def _points(group_rows: Sequence[Row], column: str) -> Iterator[tuple[float, flo
             yield point
 
 
-GLOSSARY = {
-    **SHARED,
-    "method": "shift adds to log odds, temperature multiplies, logistic both, beta per side; "
-    "isotonic, venn-abers: steps; one-vs-rest: per class",
-    "methods.chosen": "the method itself; of auto the one that likelihood ratios choose",
-    "verdict": "whether the limits of the gain lie above 0 (helps), below (harms) or around it",
-    "loss": "the loss that decides: the Brier score where the log loss is infinite",
-    "before": "the loss of the scores as they are",
-    "gain": "fall of the loss on new rows, cross-fitted",
-    "log_loss_gain": "fall of the log loss on new rows, cross-fitted",
-    "brier_gain": "fall of the Brier score on new rows, cross-fitted",
-    "intercept": "added to the log odds",
-    "power": "factor of ln p; with more than two classes the power of each probability",
-    "complement_power": "factor of -ln(1 - p)",
-    "bin": "group by score, from the lowest",
-    "rows": "number of rows of the group",
-    "mean_score": "mean score of the group; with more than two classes that of the most probable "
-    "class",
-    "mean_recalibrated": "mean recalibrated score of the group",
-    "observed": "share of positives in the group; with more than two classes share of rows whose "
-    "most probable class is true",
-    "class": "the class whose probability is recalibrated against all other classes",
-    "classes.intercept": "added to the log odds of the class",
-    "classes.power": "factor of the log odds of the class",
-    "probability": "the score of a model",
-    "recalibrated": "what the method makes of it",
-    "columns.column": "the column with the recalibrated scores",
-    "columns.rows": "rows of the table",
-    "columns.missing": "rows without a score, which stay so",
-    "columns.outside": "rows with a score outside those that the calibrator was fitted to",
-    "columns.at_ends": "rows with a score of exactly 0 or 1",
-    "low": "of venn-abers: the isotonic share with the new row as a negative (p0)",
-    "high": "of venn-abers: the isotonic share with the new row as a positive (p1)",
-}
-HEADINGS = {
-    "gain in log loss": "log_loss_gain",
-    "gain in Brier": "brier_gain",
-    "power of 1 - p": "complement_power",
-}
 PAGE = Page(
     "recalibrate",
     TABLES,
@@ -250,6 +308,5 @@ PAGE = Page(
     page_tables,
     page_charts,
     plots=("recalibration",),
-    glossary=GLOSSARY,
-    headings=HEADINGS,
+    glossary=SHARED_WORDS,
 )

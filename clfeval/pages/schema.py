@@ -1,8 +1,9 @@
-"""Schema of tables, their display, meanings of shared columns: views, gates and files follow."""
+"""Schema of tables, what their columns mean, their display: views, gates and files follow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 from clfeval.document import Document
@@ -40,12 +41,14 @@ Write = Callable[[float, int], str]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table: its name in files, and its title for readers.
+    """One column of a table: its name in files, its title and its meaning for readers.
 
     kind: as in `$defs` of the JSON Schema; `?` it may be null, `*` a list, `+` one not empty.
     title: else that of the measure of this name, with an arrow over a column, else the name.
     when: empty for always; `?` optional; `key=value` where a parameter is so, `key` where it is
     given; `+table` where the result has that table; `one` of the columns marked so; `?` may follow.
+    meaning: for legends and `--explain`; a measure explains itself, and its page may say in words
+    what the formula hides. headings: further ones on screens, in which `…` represents any name.
     """
 
     name: str
@@ -55,6 +58,12 @@ class Column:
     best: Literal["max", "min"] | None = None  # a gate may limit it though it is not a measure
     among: tuple[str | None, ...] = ()
     json_schema: Json | None = None  # further rules of its values
+    meaning: str = ""
+    headings: tuple[str, ...] = ()
+
+    def is_called(self, name: str) -> bool:
+        """Return whether a name is that of this column in files, or one of its headings."""
+        return name in (self.name, self.title, *self.headings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +80,16 @@ class Table:
 Sign = Literal["best", "equal", ""]  # among rows
 
 
-def cols(kind: str, names: str, **fields: Any) -> tuple[Column, ...]:
-    """Declare several columns of one kind; fields: further ones of `Column`, the same for all."""
-    return tuple(Column(name, kind, **fields) for name in names.split())
+def cols(kind: str, names: str | Mapping[str, str], **fields: Any) -> tuple[Column, ...]:
+    """Declare several columns of one kind.
+
+    names: separated by blanks, or with the meaning of each. fields: further ones of `Column`, the
+    same for all.
+    """
+    meaning_of_name = dict.fromkeys(names.split(), "") if isinstance(names, str) else names
+    return tuple(
+        Column(name, kind, meaning=meaning, **fields) for name, meaning in meaning_of_name.items()
+    )
 
 
 COMPARISONS, BASELINE, CHANGES = "comparisons", "baseline", "baseline_changes"
@@ -81,78 +97,109 @@ MOST_CHANGES = 100  # rows of a model in the last
 # sentences on gates and a baseline
 GATE_CODES = ("gates-missed", "baseline", "baseline-rows", "baseline-choice")
 VERDICTS = ("worse", "better", "changed", "equivalent", "not worse", "undecided")
+# columns of tables of several commands
+SLICE = Column(
+    "slice",
+    "slice",
+    meaning=f"the rows with one value of the {OPTION}--by{END} columns; without it the whole table",
+)
+MODEL = Column("model", "text", meaning="the name of the classifier")
+P = Column("p", "p?", meaning="two-sided p-value of no difference; it agrees with the interval")
+P_ADJUSTED_HEADING, P_OF_MEASURE_HEADING = "p, adjusted", "p (this measure)"
+P_ADJUSTED = Column(
+    "p_adjusted",
+    "p?",
+    P_ADJUSTED_HEADING,
+    meaning="p adjusted for multiple comparisons: joint maximum for pairs of models, "
+    "Benjamini-Hochberg for slices and changes",
+    headings=(P_OF_MEASURE_HEADING,),
+)
+DIFFERENCE_ADJUSTED = Column(
+    "difference_adjusted",
+    "estimate",
+    "simultaneous difference",
+    meaning="the difference with a simultaneous confidence interval",
+)
+VERDICT = Column(
+    "verdict",
+    "text",
+    among=(None, *VERDICTS),
+    meaning="better, worse: significant after adjustment; changed: significant without a "
+    f"direction; equivalent, not worse: within {OPTION}--margin{END}",
+)
+DETECTABLE = Column(
+    "detectable",
+    "number?",
+    meaning="the smallest difference that is detected with power 0.8; unknown below 10 rows of a "
+    "class",
+)
 # tables of every command's result that is compared with a baseline
 COMMON = (
     Table(
         COMPARISONS,
         (
-            Column("against", "text", among=("reference", "slice", "run", "baseline", "label")),
-            *cols("slice", "slice"),
-            *cols("text", "measure model reference"),
-            *cols("estimate", "old new difference"),
-            Column("p", "p?"),
-            Column("p_adjusted", "p?", "p, adjusted"),
-            Column("difference_adjusted", "estimate", "simultaneous difference"),
-            Column("verdict", "text", among=(None, *VERDICTS)),
-            *cols("flag", "paired"),
-            Column("rows", "weight?"),
-            Column("se", "number?", "standard error"),
-            *cols("number?", "df detectable"),
-            *cols("text?", "method"),
-            *cols("number?", "bound", when="?"),
+            Column(
+                "against",
+                "text",
+                among=("reference", "slice", "run", "baseline", "label"),
+                meaning="what the model is compared with: a reference on the same rows, the rows "
+                "outside a slice, runs, a baseline, or a label of a history",
+            ),
+            SLICE,
+            Column("measure", "text", meaning="the measure compared"),
+            MODEL,
+            Column(
+                "reference",
+                "text",
+                meaning="the other side: a model, the rows outside, a baseline or a label",
+                headings=("minus",),
+            ),
+            *cols(
+                "estimate",
+                {
+                    "old": "the value of the other side",
+                    "new": "the value of the model",
+                    "difference": "new - old, with its confidence interval",
+                },
+            ),
+            P,
+            P_ADJUSTED,
+            DIFFERENCE_ADJUSTED,
+            VERDICT,
+            Column("paired", "flag", meaning="whether both sides have the same rows"),
+            Column("rows", "weight?", meaning="number of rows compared, or of runs"),
+            Column("se", "number?", "standard error", meaning="standard error of the difference"),
+            Column(
+                "df",
+                "number?",
+                meaning="degrees of freedom of Student's t, by which interval and p are computed",
+            ),
+            DETECTABLE,
+            Column("method", "text?", meaning="method of the interval and p"),
+            Column(
+                "bound",
+                "number?",
+                when="?",
+                meaning="how far the difference can be from that of single scores",
+            ),
         ),
     ),
-    Table(CHANGES, (*cols("text", "model id truth before after"),)),
+    Table(
+        CHANGES,
+        (
+            MODEL,
+            *cols(
+                "text",
+                {
+                    "id": "the id of the row",
+                    "truth": "the true class of the row",
+                    "before": "the prediction in the baseline, which was correct",
+                    "after": "the prediction now, which is wrong",
+                },
+            ),
+        ),
+    ),
 )
-# Meanings of columns, for legends and for `--explain`. A key is a column, `table.column` where a
-# table means something else by it, or the heading of what is made for the screen. Measures explain
-# themselves: an entry says in words what a formula hides.
-COUNT_MEANINGS = {
-    "tp": "true positives",
-    "fp": "false positives",
-    "fn": "false negatives",
-    "tn": "true negatives",
-}
-SHARED: Mapping[str, str] = {
-    "slice": f"the rows with one value of the {OPTION}--by{END} columns; without it the whole "
-    "table",
-    "model": "the name of the classifier",
-    "threshold": "score at or above which a row is predicted positive; empty for models that "
-    "have labels only",
-    **COUNT_MEANINGS,
-    "rows": "number of rows; repeated rows count each time",
-    "positives": "rows of the positive class",
-    "negatives": "rows of all other classes",
-    "prevalence": "share of positives in the population",
-    "odds": "positives : negatives in the population",
-    "measure": "the measure of this row of the table",
-    "interval": f"confidence interval, at the level of {OPTION}--level{END}",
-    "comparisons.against": "what the model is compared with: a reference on the same rows, the "
-    "rows outside a slice, runs, a baseline, or a label of a history",
-    "comparisons.measure": "the measure compared",
-    "comparisons.reference": "the other side: a model, the rows outside, a baseline or a label",
-    "old": "the value of the other side",
-    "new": "the value of the model",
-    "difference": "new - old, with its confidence interval",
-    "p": "two-sided p-value of no difference; it agrees with the interval",
-    "p_adjusted": "p adjusted for multiple comparisons: joint maximum for pairs of models, "
-    "Benjamini-Hochberg for slices and changes",
-    "difference_adjusted": "the difference with a simultaneous confidence interval",
-    "verdict": "better, worse: significant after adjustment; changed: significant without a "
-    f"direction; equivalent, not worse: within {OPTION}--margin{END}",
-    "paired": "whether both sides have the same rows",
-    "comparisons.rows": "number of rows compared, or of runs",
-    "se": "standard error of the difference",
-    "comparisons.df": "degrees of freedom of Student's t, by which interval and p are computed",
-    "detectable": "the smallest difference that is detected with power 0.8; unknown below 10 rows "
-    "of a class",
-    "comparisons.method": "method of the interval and p",
-    "comparisons.bound": "how far the difference can be from that of single scores",
-    "baseline_changes.id": "the id of the row",
-    "baseline_changes.truth": "the true class of the row",
-    "baseline_changes.before": "the prediction in the baseline, which was correct",
-    "baseline_changes.after": "the prediction now, which is wrong",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +211,8 @@ class TableView:
     rows: by default those of the table. most: maximum of rows. right: right-aligned headings.
     rest_hint: how to get all rows. total: number of rows, if more. write: rounds numbers. name:
     requests it, by default the table's. lead: the leading column, with intervals by default.
-    keep_columns: whether no column is omitted. legend: columns or headings in the glossary; words:
-    meanings in this result. places: marks of rows.
+    keep_columns: whether no column is omitted. legend: columns or headings that are explained.
+    words: meanings in this result. places: marks of rows.
     """
 
     table: str
@@ -188,8 +235,10 @@ class TableView:
     places: Sequence[Sign] | None = None
 
 
-# headings of tables that every page may have
-SHARED_HEADINGS: Mapping[str, str] = {"p (this measure)": "p_adjusted"}
+INTERVAL_WORD = "interval"  # of screens
+SHARED_WORDS: Mapping[str, str] = {
+    INTERVAL_WORD: f"confidence interval, at the level of {OPTION}--level{END}"
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +247,8 @@ class Page:
 
     views: yields the tables in reading order, for a number of digits. summary: keys a gate may
     limit. parts_by_warning: of warnings that apply to some parts only, by code. glossary: meanings
-    of columns, by name or `table.name`; headings: keys of the glossary by heading, in which `…`
-    represents any name. beyond: further options.
+    of words of screens, and of measures in whichever table; headings: their further headings on
+    screens, with the word or measure of each. beyond: further options.
     """
 
     command: str
@@ -244,15 +293,19 @@ class Page:
         all_columns = (column for declared in tables for column in declared.columns)
         return next((column for column in all_columns if column.name == name), None)
 
-    @property
-    def all_headings(self) -> Mapping[str, str]:
-        """The headings of this page, and those that every page has."""
-        return {**SHARED_HEADINGS, **self.headings}
-
     def meaning(self, name: str, table: str = "") -> str:
-        """Return the meaning of a column or heading; empty if the glossary lacks it."""
-        key = self.all_headings.get(name, name)
-        return self.glossary.get(f"{table}.{key}", self.glossary.get(key, ""))
+        """Return the meaning of a column or heading in a table, else of the word, else elsewhere.
+
+        It is empty of a measure that only its formula explains, and of an unknown name.
+        """
+        columns = [column for column in self.table(table).columns if column.is_called(name)]
+        meaning = columns[0].meaning if columns else ""
+        meaning = meaning or self.glossary.get(self.headings.get(name, name), "")
+        if meaning or columns:
+            return meaning
+        all_columns = chain.from_iterable(declared.columns for declared in self.every)
+        meanings = (column.meaning for column in all_columns if column.is_called(name))
+        return next(filter(None, meanings), "")
 
 
 def comparison_rows(result: Document, kind: str, *, within_slices: bool = False) -> list[Row]:

@@ -1,4 +1,4 @@
-"""Parts that tables of pages share: cells and notes as text, columns, meanings, whole tables."""
+"""Parts that views of pages share: cells and notes as text, order of rows, whole views."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from clfeval.formatting import (
 from clfeval.measures.catalog import CATALOG, measure_title, requested_measure
 from clfeval.pages.chart import Rank
 from clfeval.pages.schema import (
+    P_ADJUSTED_HEADING,
+    P_OF_MEASURE_HEADING,
     Column,
     Sign,
     Source,
-    Table,
     TableView,
     Write,
-    cols,
     comparison_rows,
 )
+from clfeval.pages.shared_tables import AT_PREVALENCE, MEASURED
 from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
 
 T = TypeVar("T")
-P_ADJUSTED, P_OF_MEASURE = "p, adjusted", "p (this measure)"
 ABSENT = "–"
 INFINITE = {"infinite": "∞", "minus_infinite": "-∞"}
 BAR_WIDTH = 12  # columns of a bar
@@ -276,12 +276,6 @@ def join_names(cell: Cell) -> str:
 # rows shown; differences between models shown by default
 MAX_COMPARISON_ROWS, MAX_SHOWN_DIFFERENCES = 20, 20
 
-SLICE, MODEL = cols("slice", "slice") + cols("text", "model")
-CELLS = tuple(
-    Column(name, "weight", name.upper(), best="min" if name in ("fp", "fn") else None)
-    for name in ("tp", "fp", "fn", "tn")
-)
-
 
 def sort_by_column(rows: Sequence[Row], column: str) -> list[Row]:
     """Return rows sorted by value within each slice and prevalence, those without a value last."""
@@ -326,9 +320,9 @@ def split_by_measure(view: TableView) -> Iterator[TableView]:
     leading_rows = [row for row in rows if row["measure"] == rows[0]["measure"]]
     other_rows = [row for row in rows if row["measure"] != rows[0]["measure"]]
     assert isinstance(view.columns, Mapping)
-    other_headings = {P_ADJUSTED: P_OF_MEASURE}
+    other_headings = {P_ADJUSTED_HEADING: P_OF_MEASURE_HEADING}
     columns = {other_headings.get(head, head): source for head, source in view.columns.items()}
-    if not other_rows or P_ADJUSTED not in view.columns:
+    if not other_rows or P_ADJUSTED_HEADING not in view.columns:
         yield view
         return
     yield replace(view, rows=leading_rows, note="")
@@ -356,7 +350,7 @@ def difference_tables(result: Document) -> Iterator[TableView]:
     }
     note = ""
     if any(row["p"] is not None for row in rows):
-        columns |= {P_ADJUSTED: "p_adjusted", "verdict": "verdict"}
+        columns |= {P_ADJUSTED_HEADING: "p_adjusted", "verdict": "verdict"}
         note = "intervals, p and verdict are adjusted for all models"
     view = TableView(
         "comparisons",
@@ -371,57 +365,12 @@ def difference_tables(result: Document) -> Iterator[TableView]:
     yield from split_by_measure(view)
 
 
-BEST_TABLE = Table(
-    "best",
-    (
-        *cols("text", "measure"),
-        MODEL,
-        *cols("flag?", "tied"),
-        Column("p_first", "part", "P(first)"),
-        *cols("rank", "rank_low rank_high"),
-    ),
-)
 BEST_VIEW = TableView(
     "best",
     "Models tied with the best, with confidence intervals of ranks",
     "measure model tied p_first rank_low rank_high",
 )
-BEST_MEANINGS: Mapping[str, str] = {
-    "best.tied": "not significantly different from the best; empty where there are too few rows "
-    "to compare them",
-    "p_first": "estimated probability that it is best in a new table like this one",
-    "rank_low": "lower confidence limit of its rank (1 is best)",
-    "rank_high": "upper confidence limit of its rank",
-}
 MAX_ROWS = 30  # rows of a table shown to a person; files get them all
-MEASURED = Table(
-    "measures",
-    (
-        SLICE,
-        MODEL,
-        *cols("text", "measure estimator"),
-        *cols("text?", "class"),
-        *cols("estimate", "value"),
-        Column("se", "number?", "standard error"),
-        *cols("text", "method"),
-        *cols("number?", "bound calibrated_mean calibrated_high", when="?"),
-        Column("p", "p?", when="?"),
-    ),
-)
-MEASURED_MEANINGS: Mapping[str, str] = {
-    "class": "the class of the measure; empty if it is about all classes",
-    "measure": "the measure, with its parameters",
-    "estimator": "binary; for more classes multiclass, macro, weighted, micro, or class (one "
-    "against the rest)",
-    "value": "value of the measure",
-    "se": "standard error of the value",
-    "measures.method": "method of the interval or p",
-    "bound": "how far off the value can be, from score buckets or hidden counts",
-    "calibrated_mean": "mean of the measure if the probabilities were calibrated",
-    "calibrated_high": f"upper {OPTION}--level{END} quantile of the measure if they were "
-    "calibrated",
-    "measures.p": "p-value against calibrated probabilities; of KS, against permuted classes",
-}
 
 
 def requested_rows(result: Document) -> list[Row]:
@@ -495,34 +444,6 @@ def _reasons_of_measures(result: Document, rows: Sequence[Row]) -> Iterator[str]
             yield f"– {', '.join(measures)}: {REASONS.get(reason, reason.replace('_', ' '))}"
 
 
-AT_PREVALENCE = "at_prevalence"
-PREVALENCE_TABLE = Table(
-    AT_PREVALENCE,
-    (
-        MODEL,
-        Column("chosen_by", "text?"),
-        Column("threshold", "cut?"),
-        Column("population", "text", among=("sample", "1:1", "target")),
-        *cols("prevalence", "prevalence"),
-        *cols("odds", "odds"),
-        *cols("share", "sensitivity specificity ppv npv"),
-        *cols("amount", "alarms alarms_per_case"),
-        *cols("estimate", "net_benefit"),
-        Column("gain", "estimate", "gain over treat-all and treat-none"),
-        Column("tied", "flag?", when="?"),
-    ),
-)
-PREVALENCE_MEANINGS: Mapping[str, str] = {
-    "at_prevalence.chosen_by": "the rule that chose the threshold; values are expected on new data",
-    "at_prevalence.tied": "not significantly different from the best model of a report, by ROC "
-    "AUC, or of labels by balanced accuracy",
-    "gain": "net benefit minus that of treat-all or treat-none, whichever is larger",
-    "alarms": "rows predicted positive per 1,000 rows",
-    "alarms_per_case": "rows predicted positive per true positive, 1 / PPV",
-    "ppv": "share of predicted positives that are positive",
-    "population": "the sample as counted, balanced classes (1:1), a target, or one of the sweep",
-}
-PREVALENCE_HEADINGS = {"alarms / 1,000": "alarms", "alarms / case": "alarms_per_case"}
 PREVALENCE_COLUMNS: Mapping[str, Source] = {
     "PPV ↑": "ppv",
     "NPV ↑": "npv",

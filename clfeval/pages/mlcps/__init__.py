@@ -1,4 +1,4 @@
-"""The page of mlcps: its tables with the meanings of their columns, charts and headline."""
+"""The page of mlcps: headline, charts, words of its screens."""
 
 from __future__ import annotations
 
@@ -9,159 +9,10 @@ from clfeval.document import Document
 from clfeval.formatting import format_count, quote_if_ambiguous
 from clfeval.pages.chart import Axis, Chart, Note, Series, row_point
 from clfeval.pages.mlcps.sections import BestModels, format_range, page_tables
-from clfeval.pages.schema import SHARED, Column, Json, Page, Table, cols
-from clfeval.pages.table_parts import MODEL, format_cell, join_names, majority_class_note
+from clfeval.pages.mlcps.tables import TABLES
+from clfeval.pages.schema import SHARED_WORDS, Page
+from clfeval.pages.table_parts import format_cell, join_names, majority_class_note
 from clfeval.placeholders import END, OPTION
-
-BOOT, BY_D = "resamples", "ranked_by=desirability"
-AT_MOST_1: Json = {"properties": {"value": {"maximum": 1}}}
-VALUE: Json = {"properties": {"value": {"type": "number"}}}
-TABLES = (
-    Table(
-        "models",
-        (
-            MODEL,
-            *cols("mlcps_area", "mlcps"),
-            Column("rank", "rank", best="min"),
-            *cols("mlcps_share", "normalised"),
-            *cols("mlcps_area", "order_free lowest highest"),
-            *cols("mlcps_share", "mean"),
-            Column("sd", "mlcps_share", "SD", best="min"),
-            *cols("flag", "pareto"),
-            *cols("text?", "dominated_by"),
-            Column("desirability", "share", when=BY_D, json_schema=VALUE),
-            Column("dealbreakers", "text*", when=BY_D),
-            Column(
-                "first",
-                "bare",
-                when=BOOT,
-                json_schema={
-                    "description": "share of bootstrap samples in which it is first",
-                    "properties": {"value": {"$ref": "#/$defs/part"}},
-                },
-            ),
-            Column("split_mean", "mlcps_split", "mean over splits", "+splits"),
-            Column("split_sd", "mlcps_split", "SD over splits", "+splits", best="min"),
-            Column("split_wins", "count", when="+splits"),
-        ),
-        "",
-        1,
-        {
-            "if": {"properties": {"pareto": {"const": True}}},
-            "then": {"properties": {"dominated_by": {"type": "null"}}},
-            "else": {"properties": {"dominated_by": {"type": "string"}}},
-        },
-    ),
-    Table(
-        "ranks",
-        (
-            MODEL,
-            *cols("rank", "mlcps order_free lowest highest mean"),
-            Column("sd", "rank", "SD"),
-            Column("desirability", "rank", when=BY_D),
-            *cols("rank", "best_over_orders worst_over_orders"),
-            *cols("flag?", "order_dependent weight_dependent"),
-        ),
-        "",
-        1,
-    ),
-    Table(
-        "metrics",
-        (
-            *cols("text", "metric"),
-            Column("direction", "text", among=("max", "min")),
-            *cols("number?", "low high"),
-            *cols("weight", "weight"),
-            *cols("number", "least average most"),
-            Column(
-                "winner_without",
-                "text?",
-                json_schema={"description": "null: no polygon without it"},
-            ),
-            *cols("count?", "moved_without"),
-            *cols("text?", "winner_doubled"),
-            *cols("count?", "moved_doubled"),
-        ),
-        "",
-    ),
-    Table(
-        "profile",
-        (
-            MODEL,
-            *cols("text", "metric"),
-            Column("value", "estimate", json_schema=VALUE),
-            Column("d", "part", json_schema={"description": "the ray before weighting"}),
-            Column(
-                "sd",
-                "weight?",
-                "SD",
-                "?",
-                json_schema={"description": "of the value over splits, as the table gives it"},
-            ),
-        ),
-        "",
-    ),
-    Table(
-        "redundant",
-        (
-            *cols("text", "first second"),
-            Column("why", "text", among=("identical", "same measure", "correlated", "opposite")),
-            Column("r", "correlation?"),
-            *cols("text", "note"),
-        ),
-        "",
-    ),
-    Table("dominance", (MODEL, *cols("text+", "dominated_by"))),
-    Table(
-        "splits",
-        (
-            Column("split", "text", json_schema={"pattern": r"^split\d+$"}),
-            MODEL,
-            *cols("mlcps_split", "mlcps"),
-            *cols("mlcps_split", "normalised", json_schema=AT_MOST_1),
-            *cols("rank", "rank"),
-        ),
-        min_rows=1,
-    ),
-    Table("weights", (MODEL, *cols("mlcps_won", "share share_order_free")), "draws", 1),
-    Table(
-        "desirability",
-        (
-            MODEL,
-            *cols("text", "metric goal"),
-            *cols("number", "value"),
-            *cols("mlcps_place", "d", json_schema=AT_MOST_1),
-            *cols("weight", "weight"),
-            *cols("flag", "dealbreaker"),
-        ),
-        BY_D,
-        1,
-    ),
-    Table(
-        "agreement",
-        (
-            *cols("text", "measure"),
-            Column("models", "count", json_schema={"minimum": 2}),
-            Column("kendall", "mlcps_agreement", "Kendall's τ"),
-            Column("spearman", "mlcps_agreement", "Spearman's ρ"),
-            *cols("text*", "top_here top_there"),
-            *cols("flag", "same_top"),
-        ),
-        "compare",
-        1,
-    ),
-    Table(
-        "compared",
-        (
-            MODEL,
-            *cols("mlcps_place", "here there"),
-            *cols("rank", "rank_here rank_there"),
-            Column("moved", "whole?"),
-        ),
-        "compare",
-        2,
-    ),
-)
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MAX_PROFILED, MAX_METRICS = 8, 40  # models and metrics of the profile
@@ -305,108 +156,18 @@ def _fit_names(names: Sequence[str]) -> str:
     )
 
 
-_RANKED = {
-    "mlcps": "MLcps",
-    "order_free": "the order-free score",
-    "lowest": "the lowest score",
-    "highest": "the highest score",
-    "mean": "the mean of the metrics",
-    "desirability": "D",
-}
 GLOSSARY: Mapping[str, str] = {
-    **SHARED,
-    **{f"ranks.{name}": f"rank by {words}, largest first" for name, words in _RANKED.items()},
-    "ranks.sd": "rank by the SD of the metrics, smallest first",
+    **SHARED_WORDS,
     "mlcps": "area of the polygon of the metrics in a radar chart",
-    "normalised": "MLcps / MLcps of a perfect model",
     "order_free": "mean area over all orders of the metrics",
-    "lowest": "smallest area over all orders of the metrics",
-    "highest": "largest area over all orders of the metrics",
-    "mean": "unweighted mean of the metrics",
-    "sd": "unweighted standard deviation of the metrics",
-    "rank": "rank by MLcps or D, 1 the best; equal scores share a rank",
-    "splits.rank": "rank by MLcps in this split, 1 the best",
+    "desirability": "geometric mean of the desirabilities of the metrics, 0 to 1",
     "bar": "normalised MLcps, D or the share as a bar from 0 to 1",
     "ranks": "best and worst rank by MLcps over all orders of the metrics",
-    "pareto": "whether no model is at least as good in every metric and goal and better in one",
-    "dominated_by": "models at least as good in every metric and goal, and better in one",
-    "desirability": "geometric mean of the desirabilities of the metrics, 0 to 1",
-    "dealbreakers": "metrics with desirability 0, which makes D 0",
-    "dealbreaker": "whether the desirability is 0, which makes D 0",
     "metrics with d = 0": "number of metrics that make the desirability D 0",
-    "models.first": "share of bootstrap samples in which the model is first (alone or tied)",
-    "split_mean": "mean of MLcps over the splits",
-    "split_sd": "standard deviation of MLcps over the splits",
-    "split_wins": "number of splits in which the model is first",
-    "best_over_orders": "best rank by MLcps over all orders of the metrics",
-    "worst_over_orders": "worst rank by MLcps over all orders of the metrics",
-    "order_dependent": "whether the rank by MLcps depends on the order of the metrics",
-    "weight_dependent": "whether the rank by MLcps depends on the weights",
-    "metric": "metric of the table, or measure of its predictions",
     "ray": "position of the metric in the radar chart, from 1",
     "scale": "range that is rescaled to 0 to 1",
-    "direction": "max if higher is better, min if lower is better",
-    "low": "lower bound of the rescaled range; none if values are unchanged",
-    "high": "upper bound of the rescaled range; none if values are unchanged",
-    "weight": "weight of the metric, 1 by default",
-    "least": "smallest value of any model",
-    "average": "mean of the values of all models",
-    "most": "largest value of any model",
-    "winner_without": "first model by MLcps without the metric",
-    "moved_without": "number of models whose rank changes without the metric",
-    "winner_doubled": "first model by MLcps with double weight of the metric",
-    "moved_doubled": "number of models whose rank changes with double weight",
     "ranks changed": "number of models whose rank by MLcps changes",
-    "value": "value of the metric, given or measured",
-    "profile.value": "value of the metric; its interval is closed-form (as DeLong) if there is "
-    "one, else bootstrap",
-    "d": "rescaled value before weighting, 0 to 1, higher is better",
-    "desirability.d": "desirability of the value, 0 to 1",
-    "profile.sd": "standard deviation over splits, as given in the table",
-    "first": "first metric of the pair",
-    "second": "second metric of the pair",
-    "why": "identical values, the same measure, or a correlation near 1 or -1",
-    "r": "correlation of the two metrics over the models",
-    "note": "why the two metrics are redundant",
-    "split": "cross-validation split, numbered as in the table",
-    "share": "share of random weights with which the model is first by MLcps; the interval is the "
-    "simulation error",
-    "share_order_free": "share of random weights with which it is first by the order-free score",
     "result": "outcome if the table has no rows",
-    "goal": f"goal for the metric in the file of {OPTION}--desirability{END}",
-    "models": "number of models in both tables",
-    "kendall": "Kendall's τ-b of the ranks in both tables: 1 same order, -1 reversed",
-    "spearman": "Spearman's ρ of the ranks in both tables: 1 same order, -1 reversed",
-    "top_here": "first model in this table, among those in both",
-    "top_there": "first model in the other table, among those in both",
-    "same_top": "whether the same models are first in both tables",
-    "here": "the score in this table",
-    "there": "the score in the other table",
-    "rank_here": "rank in this table, among the models in both",
-    "rank_there": "rank in the other table, among the models in both",
-    "moved": "rank in the other table - rank here",
-}
-HEADINGS: Mapping[str, str] = {
-    "first in bootstrap": "models.first",
-    "splits won": "split_wins",
-    "mean MLcps": "split_mean",
-    "Pareto front": "pareto",
-    "dominated by": "dominated_by",
-    "depends on order": "order_dependent",
-    "depends on weights": "weight_dependent",
-    "order-free share": "share_order_free",
-    "d of …": "desirability.d",
-    "reason": "note",
-    "minimum": "least",
-    "maximum": "most",
-    "Kendall τ": "kendall",
-    "Spearman ρ": "spearman",
-    "score": "measure",
-    "first here": "top_here",
-    "first there": "top_there",
-    "rank change": "moved",
-    "first without it": "winner_without",
-    "first at double weight": "winner_doubled",
 }
 PAGE = Page(
     "mlcps",
@@ -418,5 +179,4 @@ PAGE = Page(
     plots=("profile", "radars", "scatter"),
     pictures=("ranks",),
     glossary=GLOSSARY,
-    headings=HEADINGS,
 )

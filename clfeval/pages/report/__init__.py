@@ -1,4 +1,4 @@
-"""The page of report: its tables with the meanings of their columns, headline and charts."""
+"""The page of report: headline, charts, words of its screens."""
 
 from __future__ import annotations
 
@@ -10,322 +10,18 @@ from clfeval.document.cells import Row, cell_value
 from clfeval.document.rows import column_values, rows_where
 from clfeval.formatting import format_count
 from clfeval.pages.chart import Axis, Chart, Note, Point, Series, row_point
-from clfeval.pages.report.calibration_tables import CALIBRATION_MEANINGS, CALIBRATION_TABLES
-from clfeval.pages.report.operating_point_tables import (
-    SAME_SPECIFICITY,
-    SAME_SPECIFICITY_HEADINGS,
-    SAME_SPECIFICITY_MEANINGS,
-)
-from clfeval.pages.report.requested_tables import MEANINGS, RATE_MEANINGS
 from clfeval.pages.report.sections import curve_prevalence, page_tables
-from clfeval.pages.report.threshold_tables import RULES
-from clfeval.pages.schema import SHARED, Column, Page, Table, cols
-from clfeval.pages.table_parts import (
-    BEST_TABLE,
-    CELLS,
-    MEASURED,
-    MEASURED_MEANINGS,
-    MODEL,
-    PREVALENCE_HEADINGS,
-    PREVALENCE_MEANINGS,
-    PREVALENCE_TABLE,
-    SLICE,
-    format_class_counts,
-    join_names,
-    sort_by_column,
-)
+from clfeval.pages.report.tables import TABLES
+from clfeval.pages.schema import SHARED_WORDS, Page
+from clfeval.pages.shared_tables import PPV_MEANINGS, RATE_MEANINGS
+from clfeval.pages.table_parts import format_class_counts, join_names, sort_by_column
 from clfeval.placeholders import END, OPTION
 
-THRESHOLD = Column("threshold", "cut?")
 BEYOND = (
     f"for other commands on these rows, add {OPTION}--with mars{END}, or {OPTION}--with all{END}"
 )
-# measures of one class against the rest; else, without a positive class, of all classes
-_TWO, _MULTICLASS = "positive", "classes"
-OF_SCORES = (
-    *cols("share", "roc_auc brier", when="?"),
-    *cols("estimate", "brier_skill", when="+curves"),
-    *cols("amount", "log_loss", when="?"),
-    *cols("signed", "overconfidence", when=f"{_MULTICLASS}?"),
-    *cols("share", "top_k_accuracy", when=f"{_MULTICLASS}?"),
-    *cols(
-        "estimate",
-        "calibration_slope calibration_intercept calibration_in_the_large oe_ratio net_benefit",
-        when="+curves",
-    ),
-)
-HARD = (
-    *cols("share", "sensitivity specificity precision npv", when=_TWO),
-    *cols("share", "balanced_accuracy"),
-    *cols("signed", "mcc"),
-    *cols("share", "f1"),
-    *cols("signed", "kappa"),
-    *cols("share", "accuracy"),
-    *cols("signed", "kappa_quadratic", when=f"{_MULTICLASS}?"),
-    *cols("amount", "ordinal_mae", when=f"{_MULTICLASS}?"),
-)
-METRIC = cols("text", "measure")
-COUNTS = tuple(Column(cell.name, "weight?", cell.title) for cell in CELLS)
-TABLES = (
-    Table(
-        "models",
-        (
-            SLICE,
-            MODEL,
-            replace(THRESHOLD, when=_TWO),
-            *(replace(cell, kind="weight?", when=_TWO) for cell in CELLS),
-            Column("lowest_recall", "share", "lowest recall", when=f"{_MULTICLASS}?"),
-            Column("lowest_recall_class", "text?", "class", when=f"{_MULTICLASS}?"),
-            *OF_SCORES,
-            *HARD,
-            Column("tied", "flag?"),
-            Column("well_calibrated", "count?", "well calibrated", when=f"{_TWO}?"),
-        ),
-        "",
-        1,
-    ),
-    replace(MEASURED, when="", min_rows=1),
-    Table(
-        "confusion",
-        (
-            SLICE,
-            MODEL,
-            *cols("text", "truth predicted"),
-            *cols("weight", "rows"),
-            Column("share", "part?", "share of true class"),
-        ),
-        "",
-    ),
-    *CALIBRATION_TABLES,
-    Table(
-        "curves",
-        (
-            SLICE,
-            MODEL,
-            THRESHOLD,
-            *cols("weight", "tp fp"),
-            *cols("part?", "sensitivity fpr precision flagged"),
-            *cols("weight?", "lift"),
-        ),
-    ),
-    Table(
-        "roc_band", (SLICE, MODEL, *cols("cut?", "threshold"), *cols("share", "sensitivity fpr"))
-    ),
-    Table(
-        "thresholds",
-        (
-            SLICE,
-            MODEL,
-            *cols("cut?", "threshold"),
-            *CELLS,
-            *cols("part", "flagged"),
-            *cols("share", "sensitivity specificity precision npv f1"),
-            *cols("signed", "mcc"),
-        ),
-    ),
-    Table(
-        "decision",
-        (
-            SLICE,
-            MODEL,
-            Column("prevalence", "prevalence", when="?"),
-            *cols("part", "threshold"),
-            *cols("part?", "flagged"),
-            *cols("estimate", "net_benefit"),
-            Column("treat_all", "number", "treat all"),
-            Column("gain", "estimate", "gain over treat-all and treat-none"),
-            Column("helps", "flag?"),
-        ),
-    ),
-    Table(
-        "cutoffs",
-        (
-            SLICE,
-            MODEL,
-            *cols("text", "chosen_by"),
-            Column("population", "text", among=("sample", "target")),
-            *cols("prevalence?", "prevalence"),
-            *cols("odds?", "odds"),
-            *cols("cut?", "threshold threshold_low threshold_high"),
-            Column("rule", "text", among=(None, *RULES)),
-            *COUNTS,
-            *cols("text", "measure"),
-            *cols("estimate", "value"),
-            Column("corrected", "estimate", "value on new data"),
-            Column("limited", "estimate?", "constrained measure on new data"),
-            Column("misses_limit", "flag?"),
-            *cols("share", "sensitivity specificity precision npv flagged"),
-        ),
-        "best_threshold?",
-    ),
-    Table(
-        "abstentions",
-        (
-            SLICE,
-            MODEL,
-            *cols("text", "chosen_by"),
-            *cols("cut?", "threshold low high"),
-            *cols("share", "coverage"),
-            *COUNTS,
-            *cols("share", "accuracy"),
-            Column("accuracy_of_all", "share", "accuracy of all"),
-            *cols("share", "sensitivity specificity precision npv"),
-            *cols("number?", "cost cost_of_all aurc"),
-        ),
-        "abstain?",
-    ),
-    Table(
-        "risk",
-        (SLICE, MODEL, *cols("number", "distance"), *cols("part", "coverage risk")),
-        "abstain?",
-    ),
-    PREVALENCE_TABLE,
-    BEST_TABLE,
-    Table(
-        "winner",
-        (
-            *METRIC,
-            MODEL,
-            *cols("estimate", "value"),
-            *cols("number", "optimism"),
-            *cols("estimate", "corrected"),
-        ),
-    ),
-    SAME_SPECIFICITY,
-    Table(
-        "mcnemar",
-        (
-            MODEL,
-            *cols("text", "reference"),
-            Column("newly_right", "weight", "newly right"),
-            Column("newly_wrong", "weight", "newly wrong"),
-            Column("p", "p?"),
-            *cols("text", "method"),
-        ),
-        "reference?",
-    ),
-    Table(
-        "together",
-        (
-            *METRIC,
-            *cols("count", "models"),
-            Column("differ", "weight", "rows that differ"),
-            *cols("number?", "statistic"),
-            Column("p", "p?"),
-            *cols("text", "method"),
-        ),
-        "reference?",
-    ),
-    Table(
-        "runs",
-        (
-            *METRIC,
-            MODEL,
-            *cols("text", "run"),
-            *cols("estimate", "value"),
-            Column("se", "number?", "standard error"),
-        ),
-    ),
-    Table(
-        "run_spread",
-        (
-            *METRIC,
-            MODEL,
-            *cols("count", "runs"),
-            *cols("estimate", "mean"),
-            *cols("number?", "sd"),
-            *cols("text", "method"),
-        ),
-    ),
-    Table(
-        "slices",
-        (
-            *cols("text", "slice"),
-            MODEL,
-            *cols("weight", "rows"),
-            Column("positives", "weight", when="?"),
-            *cols(
-                "estimate",
-                "roc_auc oe_ratio sensitivity specificity accuracy overconfidence",
-                when="?",
-            ),
-            Column("q", "p?"),
-            Column("worse", "text*"),
-        ),
-    ),
-    Table(
-        "extremes",
-        (
-            *METRIC,
-            MODEL,
-            *cols("text", "largest smallest"),
-            *cols("estimate", "gap"),
-            *cols("count", "slices"),
-        ),
-    ),
-    Table(
-        "heterogeneity",
-        (
-            *cols("text", "by"),
-            *METRIC,
-            MODEL,
-            *cols("count", "slices"),
-            *cols("estimate", "mean prediction tau"),
-            *cols("part?", "i2"),
-            *cols("number", "statistic"),
-            Column("p", "p"),
-        ),
-    ),
-    Table(
-        "baselines",
-        (
-            *METRIC,
-            MODEL,
-            *cols("number?", "value"),
-            *cols("number", "observed"),
-            Column("p", "p?"),
-            *cols("text", "method"),
-        ),
-    ),
-    Table(
-        "resolution",
-        (
-            *METRIC,
-            MODEL,
-            *cols("text", "reference"),
-            *cols("number?", "detectable"),
-            *cols("number", "wanted"),
-            Column("rows_needed", "count?", "rows needed"),
-        ),
-        "reference?",
-    ),
-    Table(
-        "changes",
-        (
-            MODEL,
-            *cols("text", "reference file"),
-            Column("id", "text", when="one"),
-            Column("row", "count", when="one"),
-            *cols("text", "truth before after"),
-        ),
-        "reference?",
-    ),
-    Table(
-        "distribution",
-        (
-            SLICE,
-            MODEL,
-            *cols("text", "class"),
-            *cols("number", "from to"),
-            *cols("weight", "rows"),
-            *cols("part?", "share"),
-        ),
-    ),
-)
 GLOSSARY: Mapping[str, str] = {
-    **PREVALENCE_MEANINGS,
-    **SHARED,
-    **MEASURED_MEANINGS,
+    **SHARED_WORDS,
     "roc_auc": "probability that a random positive has a higher score than a random negative",
     "brier": "mean squared error of the probabilities; 0 is perfect",
     "overconfidence": "mean probability of the predicted class, minus accuracy; 0 is ideal",
@@ -338,33 +34,28 @@ GLOSSARY: Mapping[str, str] = {
     "calibration_in_the_large": "intercept at slope 1; above 0 probabilities are too low",
     "net_benefit": "(TP - FP × t / (1 - t)) / rows, at threshold t",
     **RATE_MEANINGS,
+    **PPV_MEANINGS,
     "balanced_accuracy": "mean of sensitivity and specificity",
-    "tied": "not significantly different from the best by the leading measure",
-    "truth": "the true class",
-    "predicted": "the predicted class",
-    "share": "share of the rows of the true class",
-    "flagged": "share of rows predicted positive",
     "fpr": "share of negatives predicted positive",
-    "lift": "precision / prevalence",
-    "treat_all": "net benefit of treat-all",
-    "gain": "net benefit minus that of treat-all or treat-none, whichever is larger",
-    "decision.flagged": "share of these rows predicted positive at the threshold",
-    "decision.prevalence": "the requested prevalence, at which net benefit holds",
-    "helps": "whether net benefit is significantly higher than treat-all and treat-none, adjusted "
-    "for all thresholds",
-    "decision.threshold": "threshold probability: rows with this risk or more are treated",
-    "thresholds.threshold": "rows with this score or more are predicted positive",
-    "from": "lower bound of the bin",
-    "to": "upper bound of the bin",
-    "bin": "group of about a tenth of the rows by score; equal scores share a group",
-    "roc_band.sensitivity": "share of positives predicted positive; its interval and that of fpr "
-    "hold jointly",
-    **CALIBRATION_MEANINGS,
-    **SAME_SPECIFICITY_MEANINGS,
-    **MEANINGS,
+    "kappa_quadratic": "chance-corrected agreement, errors weighted by squared distance",
+    "ordinal_mae": "mean distance of predicted and true class in the declared order",
+    "macro F1": "unweighted mean F1 of the classes",
+    "top-2 accuracy": "share of rows whose true class is among the two most probable",
+    "class predicted as another": "true class, predicted class, and rows of the true class",
+    "recall ▼": "classes whose recall is significantly lower than outside the slice",
+    "equal opportunity": "sensitivity is equal in the slice and outside it",
+    "predictive equality": "specificity (and FPR) is equal in the slice and outside it",
+    "demographic parity": "detection prevalence is equal in the slice and outside it",
+    "predictive parity": "precision (PPV) is equal in the slice and outside it",
+    "bootstrap": "confidence interval of the threshold",
+    "apparent goal": "what the rule optimizes, on the rows that chose the threshold: optimistic",
+    "corrected goal": "what the rule optimizes, expected on new data",
+    "zone": "share: the rows nearest the threshold; cost: rows for which both predictions cost "
+    "more than abstention (Chow)",
+    "abstains at": "scores without a prediction: from the first number to below the second",
+    "all rows": "accuracy if every row has a prediction",
 }
 HEADINGS: Mapping[str, str] = {
-    "p, adjusted": "p_adjusted",
     "AUC": "roc_auc",
     "Brier": "brier",
     "slope": "calibration_slope",
@@ -374,26 +65,11 @@ HEADINGS: Mapping[str, str] = {
     "recall": "sensitivity",
     "spec.": "specificity",
     "PPV": "precision",
+    "NPV": "npv",
     "balanced accuracy": "balanced_accuracy",
     "quadratic kappa": "kappa_quadratic",
     "places off": "ordinal_mae",
-    "lowest recall": "lowest_recall",
-    "of class": "lowest_recall_class",
     "overconf.": "overconfidence",
-    "treat all": "treat_all",
-    "gain over treat-all and treat-none": "gain",
-    "standard error": "se",
-    "NPV": "npv",
-    **SAME_SPECIFICITY_HEADINGS,
-    "share of true class": "share",
-    "TP": "tp",
-    "FP": "fp",
-    "FN": "fn",
-    "TN": "tn",
-    **PREVALENCE_HEADINGS,
-    "value on new data": "corrected",
-    "constrained measure on new data": "limited",
-    "accuracy of all": "accuracy_of_all",
 }
 
 

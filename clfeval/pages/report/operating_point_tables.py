@@ -7,8 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from clfeval.document import Document
 from clfeval.document.cells import Row, cell_number, cell_text
 from clfeval.formatting import describe_reference, format_number, quote_if_ambiguous
-from clfeval.pages.schema import VERDICTS, Column, Source, Table, TableView, cols
-from clfeval.pages.table_parts import MODEL
+from clfeval.pages.schema import (
+    DIFFERENCE_ADJUSTED,
+    MODEL,
+    P_ADJUSTED,
+    VERDICT,
+    Column,
+    P,
+    Source,
+    Table,
+    TableView,
+)
+from clfeval.records import replace
 
 MAX_MODELS = 15  # shown
 SHORT: Mapping[str, Source] = {
@@ -20,50 +30,65 @@ SAME_SPECIFICITY = Table(
     "same_specificity",
     (
         MODEL,
-        *cols("text", "reference"),
-        *cols("part", "specificity"),
-        *cols("part?", "sensitivity"),
-        Column("reference_sensitivity", "part", "sensitivity of reference"),
-        *cols("estimate", "difference"),
-        Column("p", "p?"),
-        Column("p_adjusted", "p?", "p, adjusted"),
-        Column("difference_adjusted", "estimate", "simultaneous difference"),
-        Column("verdict", "text?", among=(None, *VERDICTS)),
-        *cols("text", "method"),
-        *cols("cut?", "threshold"),
-        Column("threshold_sensitivity", "part", "sensitivity at threshold"),
-        Column("threshold_specificity", "part", "specificity at threshold"),
-        Column("flagged", "weight", "rows flagged"),
-        Column("flagged_sensitivity", "part", "sensitivity, equally many flagged"),
-        Column("flagged_difference", "number", "difference, equally many flagged"),
+        Column(
+            "reference", "text", meaning="the reference, which has labels only", headings=("minus",)
+        ),
+        Column("specificity", "part", meaning="specificity of the reference"),
+        Column(
+            "sensitivity",
+            "part?",
+            meaning="sensitivity of the model at that specificity, on its interpolated ROC curve",
+        ),
+        Column(
+            "reference_sensitivity",
+            "part",
+            "sensitivity of reference",
+            meaning="sensitivity of the reference",
+        ),
+        Column(
+            "difference",
+            "estimate",
+            meaning="sensitivity of the model minus that of the reference, at the specificity of "
+            "the reference",
+        ),
+        P,
+        replace(
+            P_ADJUSTED,
+            meaning="p adjusted for all models with scores, by the joint maximum",
+            headings=(),
+        ),
+        DIFFERENCE_ADJUSTED,
+        replace(VERDICT, kind="text?"),
+        Column("method", "text", meaning="method of the interval and p, or why there is none"),
+        Column("threshold", "cut?", meaning="the lowest threshold with at least that specificity"),
+        Column(
+            "threshold_sensitivity",
+            "part",
+            "sensitivity at threshold",
+            meaning="sensitivity at the threshold",
+        ),
+        Column(
+            "threshold_specificity",
+            "part",
+            "specificity at threshold",
+            meaning="specificity at the threshold",
+        ),
+        Column("flagged", "weight", "rows flagged", meaning="rows that the reference flags"),
+        Column(
+            "flagged_sensitivity",
+            "part",
+            "sensitivity, equally many flagged",
+            meaning="sensitivity of the model where it flags as many rows as the reference",
+        ),
+        Column(
+            "flagged_difference",
+            "number",
+            "difference, equally many flagged",
+            meaning="that sensitivity minus the one of the reference; not tested",
+        ),
     ),
     "reference?",
 )
-SAME_SPECIFICITY_HEADINGS: Mapping[str, str] = {
-    "sensitivity of reference": "reference_sensitivity",
-    "sensitivity at threshold": "threshold_sensitivity",
-    "specificity at threshold": "threshold_specificity",
-    "rows flagged": "flagged",
-    "sensitivity, equally many flagged": "flagged_sensitivity",
-    "difference, equally many flagged": "flagged_difference",
-}
-SAME_SPECIFICITY_MEANINGS: Mapping[str, str] = {
-    "same_specificity.reference": "the reference, which has labels only",
-    "same_specificity.specificity": "specificity of the reference",
-    "same_specificity.sensitivity": "sensitivity of the model at that specificity, on its "
-    "interpolated ROC curve",
-    "reference_sensitivity": "sensitivity of the reference",
-    "same_specificity.difference": "sensitivity of the model minus that of the reference, at the "
-    "specificity of the reference",
-    "same_specificity.p_adjusted": "p adjusted for all models with scores, by the joint maximum",
-    "same_specificity.method": "method of the interval and p, or why there is none",
-    "same_specificity.threshold": "the lowest threshold with at least that specificity",
-    "threshold_sensitivity": "sensitivity at the threshold",
-    "threshold_specificity": "specificity at the threshold",
-    "same_specificity.flagged": "rows that the reference flags",
-    "flagged_sensitivity": "sensitivity of the model where it flags as many rows as the reference",
-    "flagged_difference": "that sensitivity minus the one of the reference; not tested",
-}
 
 
 def same_specificity_tables(result: Document) -> Iterator[TableView]:

@@ -1,4 +1,4 @@
-"""Tables that options ask of report: comparisons, slices, best models; meanings of columns."""
+"""Tables that options ask of report: comparisons, slices, best models."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ from clfeval.formatting import (
 )
 from clfeval.measures.catalog import requested_measure
 from clfeval.pages.report.operating_point_tables import SHORT, same_specificity_tables
-from clfeval.pages.schema import COUNT_MEANINGS, Source, TableView, comparison_rows
+from clfeval.pages.schema import Source, TableView, comparison_rows
 from clfeval.pages.table_parts import (
-    BEST_MEANINGS,
     BEST_VIEW,
     column_heading,
     existing_tables,
@@ -424,128 +423,3 @@ def best_model_tables(result: Document) -> Iterator[TableView]:
             "measure models differ statistic? p? method",
         ),
     )
-
-
-RATE_MEANINGS = {
-    "sensitivity": "share of positives predicted positive",
-    "specificity": "share of negatives predicted negative",
-    "precision": "share of predicted positives that are positive",
-    "npv": "share of predicted negatives that are negative",
-}
-MEANINGS: Mapping[str, str] = {
-    "lowest_recall": "lowest recall of the classes",
-    "lowest_recall_class": "the class with the lowest recall",
-    "macro F1": "unweighted mean F1 of the classes",
-    "top-2 accuracy": "share of rows whose true class is among the two most probable",
-    "class predicted as another": "true class, predicted class, and rows of the true class",
-    "kappa_quadratic": "chance-corrected agreement, errors weighted by squared distance",
-    "ordinal_mae": "mean distance of predicted and true class in the declared order",
-    "reference": "the model compared with",
-    **BEST_MEANINGS,
-    "optimism": "selection bias: the mean excess of the best value over its true value",
-    "corrected": "value expected on new data: corrected for optimism by the bootstrap",
-    "newly_right": "rows that only the model predicts correctly, not the reference",
-    "newly_wrong": "rows that only the reference predicts correctly, not the model",
-    "together.models": "number of models with a threshold or labels",
-    "differ": "rows that some models predict correctly and others do not",
-    "statistic": "Cochran's Q, approximately chi-square with (models - 1) degrees of freedom",
-    "together.method": "method of the test, or why it is missing",
-    "together.p": "p-value of Q under equal accuracy of all models",
-    "runs": "runs in which the measure is defined (in comparisons, for both models)",
-    "run": f"one repetition, such as a fold or a seed ({OPTION}--run{END})",
-    "mean": "unweighted mean over runs, with its confidence interval",
-    "run_spread.sd": "standard deviation between runs",
-    "run_spread.method": "folds: corrected t (Nadeau-Bengio); repeats on the same rows: variance "
-    "of runs and rows",
-    "mcnemar.p": "McNemar's mid-p under equal accuracy of both models",
-    "mcnemar.method": "method of the test, or why it is missing",
-    "runs.value": "the measure in this run",
-    "gap": "value in the slice minus value outside the slice",
-    "extremes.gap": "largest minus smallest value of the slices, with an interval adjusted "
-    "for all pairs of slices",
-    "largest": "tested slice with the largest value",
-    "smallest": "tested slice with the smallest value",
-    "extremes.slices": "number of slices tested",
-    "calibration_tests.verdict": "well calibrated: 95% intervals of slope and CITL lie inside 0.8 "
-    "to 1.25 and ±0.25, of several models by Hochberg's rule",
-    "well_calibrated": "1 if the model is called well calibrated by its tests and intervals, "
-    "else 0; a gate may require it",
-    "groups_off": "groups whose share of positives differs from the mean score (unadjusted)",
-    "largest_gap": "largest difference of mean score and share of positives in a group",
-    "heterogeneity.by": "the columns whose values are the slices",
-    "heterogeneity.slices": "number of slices with a value and a standard error",
-    "heterogeneity.mean": "mean of the slices: of logit ROC AUC, log O:E ratio or slope "
-    "(Hartung-Knapp)",
-    "prediction": "prediction interval of a new slice, with tau from its confidence distribution; "
-    "none with fewer than five slices",
-    "tau": "standard deviation between slices on that scale, by restricted maximum likelihood; "
-    "limits by the Q-profile method",
-    "i2": "share of the variance between values that sampling does not explain, from Cochran's Q",
-    "heterogeneity.statistic": "Cochran's Q of the hypothesis that all slices have one value",
-    "heterogeneity.p": "p-value of that hypothesis",
-    "q": "smallest p of the slice, adjusted (Benjamini-Hochberg) over models, slices and measures; "
-    "empty for models that are not tested",
-    "worse": "measures by which the slice is significantly worse than outside the slice; "
-    "recall:class=NAME is the recall of a class",
-    "recall ▼": "classes whose recall is significantly lower than outside the slice",
-    "equal opportunity": "sensitivity is equal in the slice and outside it",
-    "predictive equality": "specificity (and FPR) is equal in the slice and outside it",
-    "demographic parity": "detection prevalence is equal in the slice and outside it",
-    "predictive parity": "precision (PPV) is equal in the slice and outside it",
-    "baselines.value": "expected value of an uninformative model: mean over permutations of the "
-    "truth",
-    "baselines.observed": "value of the measure on the observed truth",
-    "baselines.p": "permutation p-value: share of permutations at least as good as observed",
-    "baselines.method": "hypergeometric, expectation: exact; permutations: Monte Carlo; constant: "
-    "one prediction for all rows",
-    "wanted": f"difference to detect ({OPTION}--resolution{END})",
-    "rows_needed": "sample size that detects it with power 0.8; unknown below 10 rows of a class",
-    "before": "prediction of the reference",
-    "after": "prediction of the model",
-    "changes.id": f"id of the row ({OPTION}--id{END})",
-    "changes.row": "row number in the file; the header is row 1",
-    "file": "file of the row",
-    "chosen_by": "rule: the measure that is optimized, or the constraint",
-    "cutoffs.threshold": "scores at or above it are predicted positive; "
-    "empty if no row is predicted positive or no threshold meets the rule",
-    "threshold_low": "lower confidence limit of the threshold, by the bootstrap",
-    "threshold_high": "upper confidence limit of the threshold, by the bootstrap",
-    "rule": "how the threshold is applied",
-    **{f"cutoffs.{name}": f"{words}, at the threshold" for name, words in COUNT_MEANINGS.items()},
-    "cutoffs.measure": "measure that is maximized; with a constraint: specificity, or sensitivity "
-    "if the constraint is on the negatives",
-    "cutoffs.value": "value at the threshold on the same rows, which is optimistic",
-    "limited": "constrained measure expected on new data, corrected for optimism",
-    "misses_limit": "whether the constrained measure, expected on new data, is beyond its limit",
-    **{
-        f"cutoffs.{name}": f"{words}, expected on new data"
-        for name, words in (*RATE_MEANINGS.items(), ("flagged", "share of rows predicted positive"))
-    },
-    "abstentions.chosen_by": "share of rows without a prediction, or costs of the error types",
-    "abstentions.threshold": "the threshold if every row has a prediction",
-    "low": "lower bound of the abstention zone",
-    "high": "upper bound of the abstention zone: scores at or above it are predicted positive",
-    "coverage": "share of rows with a prediction, those farthest from the threshold",
-    **{
-        f"abstentions.{name}": f"{words}, among rows with a prediction"
-        for name, words in (
-            *COUNT_MEANINGS.items(),
-            ("accuracy", "accuracy"),
-            *RATE_MEANINGS.items(),
-        )
-    },
-    "accuracy_of_all": "accuracy if every row has a prediction",
-    "cost": "mean cost per row, abstentions included",
-    "cost_of_all": "mean cost per row without abstention, at `threshold`",
-    "aurc": "area under the risk-coverage curve: mean error rate over all coverages",
-    "distance": "rows with scores closer than this to the threshold get no prediction",
-    "risk.coverage": "share of rows with a prediction",
-    "risk": "error rate among rows with a prediction",
-    "bootstrap": "confidence interval of the threshold",
-    "apparent goal": "what the rule optimizes, on the rows that chose the threshold: optimistic",
-    "corrected goal": "what the rule optimizes, expected on new data",
-    "zone": "share: the rows nearest the threshold; cost: rows for which both predictions cost "
-    "more than abstention (Chow)",
-    "abstains at": "scores without a prediction: from the first number to below the second",
-    "all rows": "accuracy if every row has a prediction",
-}

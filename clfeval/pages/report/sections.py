@@ -28,9 +28,8 @@ from clfeval.formatting import (
 from clfeval.pages.report import requested_tables
 from clfeval.pages.report.threshold_tables import format_rule, order_by_rule, threshold_tables
 from clfeval.pages.schema import Source, TableView
+from clfeval.pages.shared_tables import AT_PREVALENCE, CELLS
 from clfeval.pages.table_parts import (
-    AT_PREVALENCE,
-    CELLS,
     MAX_ROWS,
     best_and_tied_signs,
     evenly_spaced,

@@ -1,4 +1,4 @@
-"""The page of tune-jpt: its tables with the meanings of their columns, charts and headline."""
+"""The page of tune-jpt: headline, charts, words of its screens."""
 
 from __future__ import annotations
 
@@ -11,17 +11,10 @@ from clfeval.document import Document
 from clfeval.document.cells import Cell, Estimate, Row, cell_number, cell_value
 from clfeval.formatting import format_count
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.odds import TUNABLE
 from clfeval.pages.chart import FEW_NAMED_CURVES, MOST_NAMED, Axis, Chart, Mark, Note, Point, Series
-from clfeval.pages.schema import COUNT_MEANINGS, SHARED, Column, Json, Page, Table, TableView, cols
+from clfeval.pages.schema import SHARED_WORDS, Page, TableView
+from clfeval.pages.shared_tables import ALARMS_PER_CASE, AT_PREVALENCE, PPV_MEANINGS, RATE_MEANINGS
 from clfeval.pages.table_parts import (
-    AT_PREVALENCE,
-    CELLS,
-    MODEL,
-    PREVALENCE_HEADINGS,
-    PREVALENCE_MEANINGS,
-    PREVALENCE_TABLE,
-    SLICE,
     difference_tables,
     format_class_counts,
     join_names,
@@ -37,138 +30,9 @@ from clfeval.pages.tune_jpt.main_table import (
     main_table,
     slice_table,
 )
+from clfeval.pages.tune_jpt.tables import TABLES
 from clfeval.placeholders import END, OPTION
 
-POPULATIONS = ("sample", "1:1", "target", "sweep")
-VERDICTS = ("better", "equivalent", "not worse", "undecided")
-RULES = ("score >= t", "never positive", "always positive")
-KIND_OF_RANGE = {(0.0, 1.0): "share", (0.0, inf): "amount", (-1.0, 1.0): "signed"}  # by range
-MEASURES = tuple(
-    Column(name, KIND_OF_RANGE.get((CATALOG[name].low, CATALOG[name].high), "estimate"), when="?")
-    for name in TUNABLE
-)
-KEY_COLUMNS = (SLICE, MODEL)
-MEASURE = Column("measure", "measure")
-POPULATION_COLUMNS = (*cols("prevalence", "prevalence"), *cols("odds", "odds"))
-POPULATION_KIND = Column("population", "text", among=POPULATIONS[:3])
-RATIO_COLUMNS = (*POPULATION_COLUMNS, *cols("positive", "ratio"))
-# the cells are null where a class is absent, except in the sample, whose counts they are
-SAMPLE: Json = {
-    "if": {"properties": {"population": {"const": "sample"}}},
-    "then": {"properties": {column.name: {"type": "number"} for column in CELLS}},
-    "else": {"properties": {"prevalence": {"type": "number"}, "odds": {"type": "string"}}},
-}
-TABLES = (
-    Table(
-        "models",
-        (
-            *KEY_COLUMNS,
-            POPULATION_KIND,
-            *cols("prevalence?", "prevalence"),
-            *cols("odds?", "odds"),
-            *cols("weight", "rows"),
-            *(Column(cell.name, "weight?", cell.title, best=cell.best) for cell in CELLS),
-            Column("threshold", "cut?"),
-            *MEASURES,
-        ),
-        "",
-        1,
-        SAMPLE,
-    ),
-    Table(
-        "expected",
-        (
-            *KEY_COLUMNS,
-            POPULATION_KIND,
-            *POPULATION_COLUMNS,
-            *cols("positive", "rows"),
-            *cols("weight", "positives negatives"),
-            *cols("amount", "tp fp fn tn flagged"),
-        ),
-    ),
-    Table("sweep", (*KEY_COLUMNS, *RATIO_COLUMNS, *MEASURES), min_rows=2),
-    Table(
-        "crossovers",
-        (
-            SLICE,
-            MEASURE,
-            *cols("text", "first second"),
-            *cols("crossing", "crossing"),
-            *cols("odds?", "odds"),
-            *cols("text?", "leads_below leads_above"),
-            *cols("text", "verdict"),
-        ),
-    ),
-    Table(
-        "winners",
-        (
-            SLICE,
-            MEASURE,
-            Column("population", "text", among=("sample", "target", "sweep")),
-            *RATIO_COLUMNS,
-            *cols("text?", "leader"),
-            *cols("estimate", "value"),
-            *cols("text?", "winner"),
-            *cols("text*", "tied"),
-            Column("verdict", "text", among=(None, *VERDICTS), when="margin"),
-            Column("least_lead", "number?", when="margin"),
-            *cols("text*", "equivalent possibly_better", when="margin"),
-        ),
-    ),
-    Table(
-        "thresholds",
-        (
-            *KEY_COLUMNS,
-            MEASURE,
-            Column("population", "text", among=POPULATIONS),
-            *RATIO_COLUMNS,
-            Column("threshold", "cut?", json_schema={"description": "null: above every score"}),
-            Column("rule", "text", among=(None, *RULES)),
-            *cols("part?", "sensitivity specificity"),
-            *cols("estimate", "value"),
-            Column(
-                "fixed_threshold", "cut?", json_schema={"description": "null: the largest class"}
-            ),
-            Column("fixed_value", "estimate", "value at the fixed threshold"),
-            Column("corrected", "estimate", "corrected value"),
-        ),
-    ),
-    PREVALENCE_TABLE,
-    Table(
-        "cutoffs",
-        (
-            MODEL,
-            MEASURE,
-            *cols("odds", "odds"),
-            *cols("cut?", "threshold"),
-            Column("rule", "text", among=RULES),
-        ),
-    ),
-    Table(
-        "ranges",
-        (
-            *KEY_COLUMNS,
-            MEASURE,
-            *cols("estimate", "lowest"),
-            *cols("prevalence", "lowest_at"),
-            *cols("estimate", "highest"),
-            *cols("prevalence", "highest_at"),
-        ),
-    ),
-    Table(
-        "simulated",
-        (
-            *KEY_COLUMNS,
-            MEASURE,
-            *cols("number?", "mean median low high"),
-            Column(
-                "failed",
-                "count",
-                json_schema={"description": "simulations in which it is undefined"},
-            ),
-        ),
-    ),
-)
 MAX_CROSSINGS = 4  # with a mark each
 MAX_PLOTS = 3  # measures with a plot each
 LOG_FACTOR = 100  # a measure without upper end that varies more has a log axis
@@ -424,26 +288,10 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
 
 
 GLOSSARY: Mapping[str, str] = {
-    **PREVALENCE_MEANINGS,
-    **SHARED,
-    **{
-        f"models.{name}": f"{words} among the number in `rows`"
-        for name, words in COUNT_MEANINGS.items()
-    },
-    **{
-        f"expected.{name}": f"expected {words} in the population"
-        for name, words in COUNT_MEANINGS.items()
-    },
-    "rows": "total of the 2 x 2 table: counted rows, else 1,000",
-    "expected.rows": f"size of the population, given by {OPTION}--population{END}",
-    "positives": "positives in that population",
-    "negatives": "negatives in that population",
-    "flagged": "expected number of rows predicted positive",
-    "ratio": "positives / negatives as one number",
+    **SHARED_WORDS,
     "tar": "accuracy, the share of correct predictions",
-    "npv": "share of predicted negatives that are negative",
-    "sensitivity": "share of positives predicted positive",
-    "specificity": "share of negatives predicted negative",
+    **{name: RATE_MEANINGS[name] for name in ("sensitivity", "specificity", "npv")},
+    **PPV_MEANINGS,
     "ic": "mutual information of truth and prediction / entropy of the truth",
     "net_benefit": "(TP - FP × t / (1 - t)) / rows, at threshold probability t",
     "expected_cost": "mean cost of errors per row, minus the benefit of correct predictions",
@@ -453,64 +301,11 @@ GLOSSARY: Mapping[str, str] = {
     "lr_neg": "negative likelihood ratio, (1 - sensitivity) / specificity",
     "dor": "diagnostic odds ratio, LR+ / LR-",
     "dp": "discriminant power, proportional to the logarithm of DOR",
-    "first": "first model of the pair",
-    "second": "second model of the pair",
-    "crossovers.models": "the pair of models",
-    "crossing": "prevalence at which both are equal; outside its interval one is better",
-    "leads_below": "the better model at smaller prevalences",
-    "leads_above": "the better model at larger prevalences",
-    "crossovers.verdict": "leading models; tests are simultaneous for all ratios and pairs",
-    "leader": "the model with the best value",
-    "value": "value of the best model",
-    "winner": "the leader, if every other model is significantly worse (adjusted for all pairs)",
-    "winners.verdict": "leader compared with the other models, for the margin of "
-    f"{OPTION}--margin{END}",
-    "least_lead": "smallest lower confidence limit of the leader's differences to other models",
-    "equivalent": f"models equivalent to the leader within {OPTION}--margin{END} (adjusted)",
-    "possibly_better": f"models for which a lead by {OPTION}--margin{END} or more is not excluded",
-    "tied": "models that are not significantly worse than the leader",
-    "thresholds.threshold": "the best threshold for the measure in this population",
-    "cutoffs.threshold": "the best threshold for the measure at this class ratio",
-    "rule": "score >= t: rows at or above the threshold are predicted positive; else all or none",
-    "thresholds.sensitivity": "sensitivity at the best threshold",
-    "thresholds.specificity": "specificity at the best threshold",
-    "thresholds.value": "value at the best threshold, on the rows that chose it",
-    "fixed_threshold": "the threshold in use; none: each row gets its most probable class",
-    "fixed_value": "value of the measure at the threshold in use",
-    "corrected": "value expected on new data: the optimism of the choice is subtracted (bootstrap)",
-    "lowest": "smallest value over the range of prevalences",
-    "lowest_at": "prevalence of the smallest value",
-    "highest": "largest value over the range of prevalences",
-    "highest_at": "prevalence of the largest value",
+    "models": "the pair of models",
+    "alarms / case": ALARMS_PER_CASE.meaning,
     "at odds": "class ratio (prevalence) of the value to the left",
-    "mean": "mean of the measure over the simulations",
-    "median": "median of the measure over the simulations",
-    "low": "lower quantile of the simulations, at the level",
-    "high": "upper quantile of the simulations, at the level",
-    "failed": "simulations in which the measure is undefined",
-    "models.alarms_per_case": PREVALENCE_MEANINGS["alarms_per_case"],
 }
-HEADINGS: Mapping[str, str] = {
-    "sens.": "sensitivity",
-    "spec.": "specificity",
-    "sens. at best": "thresholds.sensitivity",
-    "spec. at best": "thresholds.specificity",
-    "positives: negatives": "odds",
-    "positives:negatives": "odds",
-    "positives: negatives (prevalence)": "odds",
-    "prevalences": "prevalence",
-    "prevalence of crossing": "crossing",
-    "leading model": "crossovers.verdict",
-    "best model": "leader",
-    "tied with the best": "tied",
-    "best threshold": "thresholds.threshold",
-    "best value": "thresholds.value",
-    "value at fixed": "fixed_value",
-    "lower": "low",
-    "upper": "high",
-    "undefined": "failed",
-    **PREVALENCE_HEADINGS,
-}
+HEADINGS: Mapping[str, str] = {"sens.": "sensitivity", "spec.": "specificity"}
 PAGE = Page(
     "tune-jpt",
     TABLES,

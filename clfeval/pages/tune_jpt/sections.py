@@ -15,7 +15,8 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Population
 from clfeval.pages.chart import Rank
 from clfeval.pages.schema import Source, TableView
-from clfeval.pages.table_parts import ABSENT, CELLS, evenly_spaced, format_amount, format_exact
+from clfeval.pages.shared_tables import CELLS
+from clfeval.pages.table_parts import ABSENT, evenly_spaced, format_amount, format_exact
 from clfeval.pages.tune_jpt.main_table import (
     AT_ODDS,
     EXPLAINED_COLUMNS,

@@ -10,7 +10,7 @@ from math import floor
 
 from clfeval.document import Document
 from clfeval.pages.chart import Point
-from clfeval.pages.phidelta import CORNERS
+from clfeval.pages.phidelta.tables import CORNERS
 from clfeval.records import dataclass, replace
 from clfeval.views.canvas import (
     GAP,

@@ -11,7 +11,8 @@ from clfeval.document import Document
 from clfeval.document.cells import Cell, Estimate, Row, Rows, as_row, cell_value
 from clfeval.formatting import printable
 from clfeval.pages.chart import Point, row_point
-from clfeval.pages.phidelta import CORNERS, isometric_lines
+from clfeval.pages.phidelta import isometric_lines
+from clfeval.pages.phidelta.tables import CORNERS
 from clfeval.pages.table_parts import REASONS, format_cell, format_exact, sort_by_column
 from clfeval.records import dataclass, replace
 from clfeval.views.canvas import MARKERS, NAME, TIE, KeyEntry, shorten_name

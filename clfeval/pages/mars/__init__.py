@@ -1,4 +1,4 @@
-"""The page of MARS: its tables with the meanings of their columns, headline and charts."""
+"""The page of MARS: views of its tables, headline and charts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from clfeval.document.cells import Cell, CellsByColumn, Row, as_row, cell_number
 from clfeval.formatting import format_rows, round_sum
 from clfeval.pages import table_parts as parts
 from clfeval.pages.chart import Axis, Chart, Point, Series
-from clfeval.pages.schema import SHARED, Column, Page, Source, Table, TableView, cols, is_present
+from clfeval.pages.mars.tables import ALONE_COLUMNS, SUMMARY, TABLES
+from clfeval.pages.schema import SHARED_WORDS, Page, Source, TableView, is_present
 from clfeval.placeholders import ADD, END, OPTION
 
 MAX_PAIRS = 10  # that are listed before the matrices
@@ -27,121 +28,8 @@ MEASURES = (
     ("occlusion", "unique misses (Occlusion)"),
 )
 
-ROWS = (
-    *cols("weight", "rows positives negatives"),
-    Column("found", "weight", "detected by any", best="max"),
-    Column("missed_by_all", "weight", "missed by all", best="min"),
-)
-ALONE_COLUMNS = (
-    Column("exclusive_tp", "weight", "unique TP", "target=positive"),
-    Column("exclusive_tn", "weight", "unique TN", "target=negative"),
-    Column("shine_through", "share"),
-    Column("exclusive_fn", "weight", "unique misses", "target=positive", best="min"),
-    Column("exclusive_fp", "weight", "unique misses", "target=negative", best="min"),
-    Column("occlusion", "share"),
-)
-REACH = (
-    *cols("text+", "models"),
-    Column("covered", "weight", "detected"),
-    Column("effort", "weight", "flagged"),
-    *cols("share", "yield"),
-    *ALONE_COLUMNS,
-)
-CORRECTED = (
-    Column("corrected", "estimate", best="max"),
-    Column("corrected_yield", "bare", "corrected yield", best="max"),
-)
-SIZE = Column("size", "count")
-GAIN = Column("gain", "weight")
-METHOD = Column("method", "text")
-TABLES = (
-    Table(
-        "models",
-        (
-            parts.SLICE,
-            parts.MODEL,
-            *cols("cut?", "threshold"),
-            *parts.CELLS,
-            *cols("share", "accuracy"),
-            Column("precision", "share", "PPV ↑"),
-            Column("recall", "share", "sensitivity ↑"),
-            *ALONE_COLUMNS,
-        ),
-        "",
-        min_rows=1,
-    ),
-    Table(
-        "pairs",
-        (
-            parts.SLICE,
-            *REACH,
-            Column("first_alone", "weight", "unique to first"),
-            Column("second_alone", "weight", "unique to second"),
-            Column("p_value", "p?", "p"),
-        ),
-        "",
-    ),
-    Table("subsets", (parts.SLICE, *REACH)),
-    Table("best", (parts.SLICE, SIZE, GAIN, METHOD, *REACH, *CORRECTED)),
-    Table("max_effort", (parts.SLICE, SIZE, METHOD, *REACH, *CORRECTED)),
-    Table("slices", (*cols("text", "slice"), *ROWS)),
-    Table(
-        "lead_tests",
-        (
-            Column("kind", "text", among=("model", "pair")),
-            *cols("text+", "models reference"),
-            Column("first_alone", "weight", "unique to first"),
-            Column("second_alone", "weight", "unique to second"),
-            *cols("p", "p p_adjusted"),
-        ),
-    ),
-    Table(
-        "best_pair",
-        (
-            *cols("text+", "models reference"),
-            Column("covered", "weight", "detected"),
-            Column("effort", "weight", "flagged"),
-            Column("first_alone", "weight", "unique to first"),
-            Column("second_alone", "weight", "unique to second"),
-            Column("gain", "estimate", "corrected gain"),
-        ),
-    ),
-    Table(
-        "equal_effort",
-        (
-            parts.MODEL,
-            *cols("number", "threshold"),
-            Column("covered", "weight", "detected"),
-            Column("effort", "weight", "flagged"),
-        ),
-    ),
-    Table(
-        "sweep",
-        (
-            parts.SLICE,
-            Column("threshold", "cut", when="sweep=threshold"),
-            Column("top", "cut", "top rows", "sweep=top"),
-            parts.MODEL,
-            Column("found", "weight", "detected by any"),
-            Column("hits", "weight", "detected"),
-            *ALONE_COLUMNS,
-        ),
-    ),
-    Table(
-        "exclusive",
-        (
-            parts.MODEL,
-            Column("list", "text", among=("found", "missed")),
-            *cols("text", "file"),
-            Column("id", "text", when="one"),
-            Column("row", "count", when="one"),
-        ),
-    ),
-    parts.MEASURED,
-)
-
 HEADING_OF_COLUMN = {"covered": "detected", "effort": "flagged", "yield": "yield ↑"}
-EXPLAINED_COLUMNS = ("corrected", "gain", "yield")  # their meanings are below
+EXPLAINED_COLUMNS = ("corrected", "gain", "yield")
 
 
 def headline(result: Document) -> list[str]:
@@ -523,51 +411,10 @@ def _step_points(points: Sequence[Point], *, forward: bool) -> tuple[Point, ...]
 
 
 GLOSSARY: Mapping[str, str] = {
-    **SHARED,
-    **parts.MEASURED_MEANINGS,
-    "exclusive_tp": "positives that only this model detects",
-    "exclusive_tn": "negatives that only this model predicts negative",
-    "exclusive_fn": f"positives that only this model misses; with {OPTION}--occlusion any{END}, "
-    "those that it misses and another model detects",
-    "exclusive_fp": "negatives that only this model predicts positive; with "
-    f"{OPTION}--occlusion any{END}, those that it predicts positive and another model negative",
-    "shine_through": "unique detections as a share of the rows that any model detects",
-    "occlusion": "unique misses as a share of the rows that any model detects",
-    "models": "the models of a set; it flags a row if any of them does",
-    "covered": "rows of the target class that any model of the set detects",
-    "effort": "rows that any model of the set flags",
-    "yield": "detected / flagged rows, the precision of the set",
-    "gain": "additional detections compared with the row above",
-    "corrected": "detections expected on new data from a subset selected this way",
-    "corrected_yield": "yield expected on new data from a subset selected this way",
-    "size": "number of models in the set",
-    "method": "how the set was chosen: exact, among all sets, or greedy, one model at a time",
-    "first_alone": "rows of the target class that only the first model of the pair detects",
-    "second_alone": "rows of the target class that only the second model of the pair detects",
-    "p_value": "exact sign test that first_alone and second_alone are equally likely",
-    "lead_tests.kind": "model: a model and the best one; pair: a pair and the best pair",
-    "reference": "the models compared with",
-    "lead_tests.first_alone": "rows of the target class that the models detect, not the reference",
-    "lead_tests.second_alone": "rows of the target class that only the reference detects",
-    "lead_tests.p": "exact sign test that both are equally likely",
-    "lead_tests.p_adjusted": "p adjusted by Holm's rule for the tests of its kind",
-    "best_pair.first_alone": "rows of the target class that the pair detects, not the model",
-    "best_pair.second_alone": "rows of the target class that the model detects, not the pair",
-    "best_pair.gain": "additional detections on new data, corrected for choosing pair and model",
-    "equal_effort.threshold": "threshold at which the model flags at most as many rows as the best "
-    "pair",
-    "found": "rows of the target class that any model detects",
+    **SHARED_WORDS,
     "detected": "rows of the target class that are detected",
-    "missed_by_all": "rows of the target class that no model detects",
-    "sweep.threshold": "score at or above which every model flags a row",
-    "top": "number of rows that each model flags, those of the highest scores",
-    "hits": "rows of the target class that the model detects",
     "flagged": "rows that are predicted to be of the target class, correctly or not",
     "best model": "the model that detects most rows of the target class in the slice",
-    "list": "found: only this model detects the row; missed: only this model misses it",
-    "file": "the file of the row",
-    "id": "the id of the row",
-    "row": "number of the row in its file; the header is row 1",
 }
 PAGE = Page(
     "mars",
@@ -575,7 +422,7 @@ PAGE = Page(
     headline,
     page_tables,
     page_charts,
-    ROWS,
+    SUMMARY,
     "all",
     ("alone", "rates", "cuts"),
     ("bars", "matrix", "curves"),

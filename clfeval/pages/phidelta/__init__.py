@@ -1,4 +1,4 @@
-"""The page of phi-delta: tables of classifiers and of features, and what their columns mean."""
+"""The page of phi-delta: views of its tables, words of its screens."""
 
 from __future__ import annotations
 
@@ -10,20 +10,18 @@ from math import isclose
 
 from clfeval.document import Document
 from clfeval.document.cells import Cell, Row, as_estimate, as_row, cell_number, cell_value
-from clfeval.measures import odds
-from clfeval.measures.odds import BOUNDARIES, CHANCE, LEAN, ORACLE
+from clfeval.measures.odds import BOUNDARIES, LEAN
+from clfeval.measures.odds import CHANCE as CHANCE
+from clfeval.measures.odds import ORACLE as ORACLE
 from clfeval.pages.chart import Point, row_point
-from clfeval.pages.schema import SHARED, Column, Page, Source, Table, TableView, cols
+from clfeval.pages.phidelta.tables import CORNERS as CORNERS
+from clfeval.pages.phidelta.tables import IMPLICATIONS as IMPLICATIONS
+from clfeval.pages.phidelta.tables import TABLES
+from clfeval.pages.schema import INTERVAL_WORD, SHARED_WORDS, Page, Source, TableView
+from clfeval.pages.shared_tables import CELLS, RATE_MEANINGS
 from clfeval.pages.table_parts import (
-    BEST_MEANINGS,
-    BEST_TABLE,
     BEST_VIEW,
-    CELLS,
     MAX_ROWS,
-    MEASURED,
-    MEASURED_MEANINGS,
-    MODEL,
-    SLICE,
     difference_tables,
     existing_tables,
     format_class_counts,
@@ -37,177 +35,6 @@ from clfeval.pages.table_parts import (
 )
 from clfeval.placeholders import ADD, END, OPTION, SWITCH
 
-IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")
-CORNERS = tuple(odds.CORNERS)
-CLASSIFIERS, FEATURES = "mode=classifiers", "mode=features"
-THRESHOLD = Column("threshold", "cut?")
-PLACE = cols("signed", "phi delta")
-RATES = cols("share", "sensitivity specificity")
-POPULATION_COLUMNS = (
-    *cols("prevalence", "prevalence"),
-    Column("odds", "odds", "positives:negatives"),
-)
-BOUNDS = {"minimum": -1, "maximum": 1}
-TILTED_COLUMNS = (Column("phi_b", "doubled"), Column("delta_b", "signed"))
-TILTED_NUMBERS = (
-    *cols("number", "phi_b", json_schema={"minimum": -2, "maximum": 2}),
-    *cols("number", "delta_b", json_schema=BOUNDS),
-)
-FEATURE = (
-    *cols("text", "feature column"),
-    Column("kind", "text", among=("binary", "numeric", "category", "term")),
-    *cols("cut?", "cut"),
-    Column("rule", "text", among=(None, ">=", ">", "soft")),
-    *cols("weight", "rows missing"),
-    *cols("weight?", "support tp fp fn tn sensitivity"),
-    Column("fpr", "weight?", "share of negatives"),
-    *PLACE,
-    Column("corrected_delta", "signed", "corrected δ", when="cut=best"),
-    Column("role", "text", among=(None, "covariant", "contravariant", "pervasive", "rare")),
-    Column("implications", "text*", json_schema={"items": {"enum": list(IMPLICATIONS)}}),
-    Column("selected", "flag", when="+selected"),
-)
-TABLES = (
-    Table(
-        "models",
-        (
-            SLICE,
-            MODEL,
-            THRESHOLD,
-            *CELLS,
-            *RATES,
-            *PLACE,
-            *cols("text?", "reading reading_withheld"),
-            *cols("share", "accuracy_u error_u precision_u npv_u f1_u"),
-            *cols("signed", "mcc_u"),
-            *cols("share", "mutual_information_u accuracy error_rate"),
-            Column("precision", "share", "PPV ↑"),
-            *cols("share", "npv f1"),
-            *cols("signed", "mcc"),
-            *cols("share", "mutual_information"),
-            *TILTED_COLUMNS,
-            Column("region_sensitivity", "share", "sensitivity"),
-            Column("region_specificity", "share", "specificity"),
-        ),
-        CLASSIFIERS,
-        1,
-    ),
-    Table(
-        "run_spread",
-        (
-            MODEL,
-            *cols("count", "runs"),
-            Column("phi_mean", "signed", "mean φ"),
-            Column("phi_sd", "number?", "SD of φ"),
-            Column("delta_mean", "signed", "mean δ"),
-            Column("delta_sd", "number?", "SD of δ"),
-            *cols("number?", "covariance"),
-            Column("accuracy_u_mean", "share", "mean unbiased accuracy"),
-            Column("accuracy_u_sd", "number?", "SD of unbiased accuracy"),
-            Column("bias", "text", among=(None, "low", "towards positive", "towards negative")),
-            Column("variance", "text", among=(None, "low", "high")),
-            *cols("text", "method"),
-        ),
-        f"{CLASSIFIERS}?",
-    ),
-    Table(
-        "runs",
-        (
-            MODEL,
-            *cols("text", "run"),
-            THRESHOLD,
-            *CELLS,
-            *RATES,
-            *PLACE,
-            *cols("share", "accuracy_u"),
-        ),
-        f"{CLASSIFIERS}?",
-    ),
-    Table(
-        "curves",
-        (
-            SLICE,
-            MODEL,
-            *cols("signed", "gini"),
-            *cols("share", "roc_auc"),
-            Column("best_threshold", "cut?", "at threshold"),
-            Column("best_phi", "number?", "its φ"),
-            Column("best_delta", "number?", "largest δ"),
-            Column("break_even_threshold", "cut?", "threshold at φ = 0"),
-            Column("break_even_delta", "number?", "δ at φ = 0"),
-            *cols("count", "points"),
-            *cols("number?", "bound", when="?"),
-        ),
-        f"{CLASSIFIERS}?",
-    ),
-    Table(
-        "curve",
-        (
-            SLICE,
-            MODEL,
-            THRESHOLD,
-            *CELLS[:2],
-            *cols("part", "sensitivity specificity"),
-            *cols("number", "phi delta", json_schema=BOUNDS),
-        ),
-        f"{CLASSIFIERS}?",
-    ),
-    Table(
-        "populations",
-        (
-            SLICE,
-            MODEL,
-            *POPULATION_COLUMNS,
-            *TILTED_COLUMNS,
-            *cols("share", "accuracy"),
-            Column("precision", "share", "PPV ↑"),
-            *cols("share", "npv mutual_information"),
-        ),
-        f"{CLASSIFIERS}?",
-    ),
-    replace(BEST_TABLE, when=f"{CLASSIFIERS}?"),
-    replace(MEASURED, when=f"{CLASSIFIERS}?"),
-    Table("features", FEATURE, FEATURES),
-    Table("selected", FEATURE, f"{FEATURES}?"),
-    Table(
-        "implications",
-        (
-            *cols("text", "feature"),
-            Column("implication", "text", among=IMPLICATIONS),
-            *cols("weight", "support"),
-            *cols("share", "confidence"),
-        ),
-        FEATURES,
-    ),
-    Table(
-        "corners",
-        (*POPULATION_COLUMNS, Column("corner", "text", among=CORNERS), *TILTED_NUMBERS),
-        "",
-        4,
-    ),
-    Table(
-        "isometrics",
-        (
-            Column(
-                "measure",
-                "text",
-                among=(
-                    "sensitivity",
-                    "specificity",
-                    "accuracy",
-                    "precision",
-                    "npv",
-                    "mutual_information",
-                ),
-            ),
-            *cols("part", "value"),
-            *POPULATION_COLUMNS,
-            *cols("count", "branch point"),
-            *cols("number", "phi delta", json_schema=BOUNDS),
-            *TILTED_NUMBERS,
-        ),
-    ),
-)
 FEATURED, IMPLIED = 20, 8  # the same of features and of what they imply
 CSV = f"{OPTION}--format csv{END}"
 READINGS = ("worse than chance", "no better than chance", "informative", "near oracle")
@@ -512,78 +339,14 @@ def isometric_lines(
         yield measure, value, tuple(map(tuple, points_of_branch.values()))
 
 
-_IN_FEATURES = {
-    "tp": "positive rows in which the feature is true",
-    "fp": "negative rows in which the feature is true",
-    "fn": "positive rows in which the feature is not true",
-    "tn": "negative rows in which the feature is not true",
-    "sensitivity": "share of the positive rows in which the feature is true",
-    "rows": "rows in which the column has a value",
-    "delta": "share of positive rows with the feature - share of negative rows with it",
-    "phi": "sum of these shares - 1: 1 always true, -1 never true",
-}
 GLOSSARY: Mapping[str, str] = {
-    **SHARED,
-    **MEASURED_MEANINGS,
-    **BEST_MEANINGS,
-    "tied": "not significantly different from the best, adjusted for all pairs of models",
-    **{
-        f"{table}.{name}": words
-        for table in ("features", "selected")
-        for name, words in _IN_FEATURES.items()
-    },
+    **SHARED_WORDS,
     "delta": "sensitivity + specificity - 1 (Youden's J): 1 perfect, 0 chance",
     "phi": "sensitivity - specificity: 1 always positive, -1 always negative",
-    "reading": f"CI of δ: no better than chance within ±{CHANCE}, near oracle from {ORACLE}; "
-    f"biased: CI of φ beyond ±{LEAN}",
-    "reading_withheld": "why there is no reading; for example, the interval includes a boundary",
-    "region_sensitivity": "sensitivity with its side of the joint confidence region",
-    "region_specificity": "specificity with its side of the joint confidence region",
-    "precision": "share of predicted positives that are positive",
-    "npv": "share of predicted negatives that are negative",
-    "reference": "the model from which the difference is taken",
-    "runs": "runs with rows of both classes; in a comparison, runs of both models",
-    "run": f"one repetition, such as a fold or a seed, named by {OPTION}--run{END} or "
-    f"{OPTION}--run-files{END}",
-    "delta_mean": "mean of δ = sensitivity + specificity - 1: 1 perfect, 0 chance",
-    "delta_sd": "standard deviation of δ over runs",
-    "phi_mean": "mean of φ = sensitivity - specificity: 0 unbiased",
-    "phi_sd": "standard deviation of φ over runs",
-    "covariance": "covariance of φ and δ over runs",
-    "accuracy_u_mean": "mean over runs of (1 + δ) / 2, the balanced accuracy",
-    "accuracy_u_sd": "standard deviation over runs of (1 + δ) / 2",
-    "bias": "low if the mean of φ is within 0.05 of 0",
-    "variance": "low if the standard deviation of the runs is at most 0.05",
-    "run_spread.method": "folds: corrected t (Nadeau-Bengio); repeats on the same rows: variance "
-    "of runs and rows",
+    "precision": RATE_MEANINGS["precision"],
+    "npv": RATE_MEANINGS["npv"],
     "gini": "2 ROC AUC - 1, the mean δ over all thresholds",
-    "best_threshold": "threshold at which δ is largest",
-    "best_delta": "largest δ over all thresholds on these rows; expect less on new data",
-    "best_phi": "φ at the threshold of the largest δ",
-    "break_even_threshold": "threshold of the curve's point nearest to φ = 0",
-    "break_even_delta": "δ at φ = 0, interpolated between two points of the curve",
-    "points": "number of points of the curve: one per distinct score, and the point (0, 0)",
-    "feature": "a binary feature that is made of a column",
-    "column": "the column from which the feature is made",
-    "kind": "binary, numeric, category (a text column), or term (a sparse table)",
-    "cut": "the threshold of a numeric column",
-    "rule": "true for values >= or > the threshold; soft: true to a degree between 0 and 1",
     "true where": "values for which the feature is true; soft: true to a degree between 0 and 1",
-    "missing": "rows in which the column has no value",
-    "support": "rows in which the feature is true",
-    "fpr": "share of the negative rows in which the feature is true",
-    "role": "covariant or contravariant: δ significant (BH-adjusted); pervasive or rare: "
-    "|φ| >= 0.8",
-    "corrected_delta": "δ expected on new data: two-fold cross-validation of the threshold",
-    "implications": "rules without exception in these rows: f feature, c positive class, ¬ not",
-    "implication": "rule without exception in these rows: f feature, c positive class, ¬ not",
-    "implications.support": "rows in which the left side of the rule is true",
-    "confidence": "share of the rows with a true left side whose right side is true",
-    "selected": f"whether {OPTION}--select{END} keeps the feature",
-    "corner": "corner of the diamond: oracle, anti-oracle, always positive or always negative",
-    "value": "the value of the measure on the line",
-    "branch": "index of the line, from 0, if a value has several lines",
-    "point": "index of the point on the line, from 0",
 }
 PARTS = ("readings", "rates", "unbiased", "sample", "regions", "slices", "plane")
 PAGE = Page(
@@ -596,5 +359,5 @@ PAGE = Page(
     plots=("diamond",),
     pictures=("forest",),
     glossary=GLOSSARY,
-    headings={"minus": "comparisons.reference", "P:N": "odds", "joint CI": "interval"},
+    headings={"joint CI": INTERVAL_WORD},
 )
