@@ -109,10 +109,10 @@ def batch_tables(result: Document, _: int) -> Iterator[TableView]:
     is_dry_run = result.parameters["dry_run"]
     if tables["problems"]:
         title = "Problems to fix" if is_dry_run else "Errors"
-        yield TableView("problems", title, "run text", rank="asked")
+        yield TableView("problems", title, rank="asked")
     if is_dry_run:
         yield TableView("reading", "Columns as read", {"run": "run", **READING}, rank="asked")
-        yield TableView("files", "Files", "run use file", rank="asked")
+        yield TableView("files", "Files", rank="asked")
         if tables["gates"]:
             yield TableView("gates", "Gates", "run text", rank="asked")
     else:
@@ -173,7 +173,7 @@ def dry_run_tables(result: Document, _: int) -> Iterator[TableView]:
     if result.tables["reading"]:
         yield TableView("reading", title, READING, rank="asked", most=None)
     if result.tables["plan"]:
-        yield TableView("plan", "Planned computation", "what value", rank="asked")
+        yield TableView("plan", "Planned computation", rank="asked")
 
 
 DRY_RUN_PAGE = Page("dry-run", DRY_RUN_TABLES, dry_run_headline, dry_run_tables, lambda _: ())
@@ -348,7 +348,7 @@ def page_tables(result: Document, _: int) -> Iterator[TableView]:
         rest_hint=f"{OPTION}--format csv --show history{END}",
     )
     if result.tables["events"]:
-        yield TableView("events", "Changes by label", "label model changed", legend=("changed",))
+        yield TableView("events", "Changes by label", legend=("changed",))
 
 
 def page_charts(result: Document) -> Iterator[Chart]:

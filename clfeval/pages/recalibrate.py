@@ -239,22 +239,11 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
         },
         places=(),
     )
-    yield TableView(
-        "groups",
-        f"Groups by {grouped_by} before and after",
-        "model bin rows mean_score mean_recalibrated observed",
-        places=(),
-    )
+    yield TableView("groups", f"Groups by {grouped_by} before and after", places=())
     if "mapping" in result.tables:
-        columns_text = "model method probability recalibrated low? high?"
-        yield TableView("mapping", "Recalibrated probabilities", columns_text)
+        yield TableView("mapping", "Recalibrated probabilities")
     if "classes" in result.tables:
-        yield TableView(
-            "classes",
-            "One-vs-rest recalibration of each class",
-            "model class intercept power",
-            places=(),
-        )
+        yield TableView("classes", "One-vs-rest recalibration of each class", places=())
 
 
 def page_charts(result: Document) -> Iterator[Chart]:

@@ -207,7 +207,8 @@ class TableView:
     """A table, or part of it, as displayed.
 
     columns: names, with `?` if shown only when not empty; or heading -> source, equal headings made
-    unique by blanks. Those of a main table in order of weight: a narrow screen omits the last.
+    unique by blanks; by default all that the table declares, of which those that may be absent are
+    shown when not empty. Those of a main table in order of weight: a narrow screen omits the last.
     rows: by default those of the table. most: maximum of rows. right: right-aligned headings.
     rest_hint: how to get all rows. total: number of rows, if more. write: rounds numbers. name:
     requests it, by default the table's. lead: the leading column, with intervals by default.
@@ -217,7 +218,7 @@ class TableView:
 
     table: str
     title: str
-    columns: str | Mapping[str, Source]
+    columns: str | Mapping[str, Source] = ""
     rows: Sequence[Row] | None = None
     most: int | None = 60
     note: str = ""

@@ -199,10 +199,11 @@ def layout_table(
     declared_columns = {column.name: column for column in page.table(view.table).columns}
     all_rows = result.tables.get(view.table, ()) if view.rows is None else view.rows
     rows = all_rows[: view.most]
-    signs = _row_signs(view, result, rows)
+    headings_and_sources = _headings_and_sources(view, declared_columns, rows)
+    signs = _row_signs(view, result, rows, [source for _, source in headings_and_sources])
     columns: list[TextColumn] = []
     fixed_columns = 0
-    for heading, source in _headings_and_sources(view, declared_columns, rows):
+    for heading, source in headings_and_sources:
         cells = _values_of_column(source, rows, page.all_rows_name)
         declared_column = declared_columns.get(source) if isinstance(source, str) else None
         column = _text_column(view, heading, declared_column, cells, digits)
@@ -214,12 +215,11 @@ def layout_table(
             columns += _interval_columns(view, result, cells, digits)
         if source == view.lead or view.keep_columns:
             fixed_columns = len(columns)
-    omitted_count = (len(all_rows) if view.total is None else view.total) - len(rows)
     has_intervals = any(column.heading.endswith(INTERVAL) for column in columns)
     return TextTable(
         fill_for_caller(result, view.title),
         tuple(columns),
-        fill_for_caller(result, _closing_note(view, omitted_count)),
+        fill_for_caller(result, _closing_note(view, len(all_rows), len(rows))),
         main=view.rank != "detail" and bool(view.lead) and not wide,
         fixed_columns=fixed_columns,
         signs=signs,
@@ -278,9 +278,10 @@ def _text_column(
     return TextColumn(heading.strip(), cell_texts, is_numeric, cut=is_threshold)
 
 
-def _closing_note(view: schema.TableView, omitted_count: int) -> str:
+def _closing_note(view: schema.TableView, row_count: int, shown_count: int) -> str:
     """Return the note below a table, first how many rows are left and how to get them."""
     notes = [view.note]
+    omitted_count = (row_count if view.total is None else view.total) - shown_count
     if omitted_count > 0:
         default_hint = f"{OPTION}--format csv --show {view.table}{END}"
         hint = default_hint if view.rest_hint is None else view.rest_hint
@@ -289,7 +290,9 @@ def _closing_note(view: schema.TableView, omitted_count: int) -> str:
     return "; ".join(filter(None, notes))
 
 
-def _row_signs(view: schema.TableView, result: Document, rows: Sequence[Row]) -> tuple[str, ...]:
+def _row_signs(
+    view: schema.TableView, result: Document, rows: Sequence[Row], sources: Sequence[schema.Source]
+) -> tuple[str, ...]:
     """Return the signs of the models that the answer names as the best or as tied with it."""
     if view.places is not None:
         place_signs = tuple({"best": BEST, "equal": EQUAL, "": ""}[sign] for sign in view.places)
@@ -305,7 +308,6 @@ def _row_signs(view: schema.TableView, result: Document, rows: Sequence[Row]) ->
     ]
     if model_sentences:
         sign_of_model |= dict.fromkeys(model_sentences[0].models, BEST)
-    sources = view.columns.split() if isinstance(view.columns, str) else view.columns.values()
     first_column = next(source for source in sources if isinstance(source, str))
     signs_of_rows = tuple(sign_of_model.get(str(row.get(first_column)), "") for row in rows)
     return signs_of_rows if any(signs_of_rows) else ()
@@ -317,9 +319,13 @@ def _headings_and_sources(
     """Return the headings and sources of a table's columns, without those that are empty."""
     if not isinstance(view.columns, str):
         return list(view.columns.items())
+    names_with_marks = view.columns.split() or [
+        f"{column.name}?" if column.when or column.kind.endswith("?") else column.name
+        for column in columns.values()
+    ]
     names = (
         name.removesuffix("?")
-        for name in view.columns.split()
+        for name in names_with_marks
         if not name.endswith("?") or any(row.get(name[:-1]) is not None for row in rows)
     )
     return [(parts.column_heading(columns.get(name, name)), name) for name in names]

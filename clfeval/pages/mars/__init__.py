@@ -55,8 +55,7 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
         )
     yield from parts.difference_tables(result)
     if "exclusive" in tables:
-        title = "Rows that one model alone detects or misses"
-        yield make_view("exclusive", title, "model list file id? row?")
+        yield make_view("exclusive", "Rows that one model alone detects or misses")
     if "sweep" in tables:
         yield from _sweep_tables(result, alone_columns, digits)
     yield from parts.measure_tables(result)
@@ -96,11 +95,7 @@ def _lead_tables(result: Document) -> Iterator[TableView]:
             "The best pair compared with the best model",
             "models reference covered effort gain",
         ),
-        TableView(
-            "equal_effort",
-            "Single models that flag as many rows as the best pair",
-            "model threshold covered effort",
-        ),
+        TableView("equal_effort", "Single models that flag as many rows as the best pair"),
     )
 
 

@@ -214,9 +214,7 @@ def run_tables(result: Document) -> Iterator[TableView]:
         yield from split_by_measure(view)
 
 
-EXTREMES = TableView(
-    "extremes", "Largest differences between slices", "measure model largest smallest gap slices"
-)
+EXTREMES = TableView("extremes", "Largest differences between slices")
 
 
 def slice_tables(result: Document) -> Iterator[TableView]:
@@ -412,14 +410,6 @@ def best_model_tables(result: Document) -> Iterator[TableView]:
     yield from existing_tables(
         result,
         BEST_VIEW,
-        TableView(
-            "winner",
-            "Value of the best model, corrected for selection bias",
-            "measure model value optimism corrected",
-        ),
-        TableView(
-            "together",
-            "Cochran's Q test of equal accuracy",
-            "measure models differ statistic? p? method",
-        ),
+        TableView("winner", "Value of the best model, corrected for selection bias"),
+        TableView("together", "Cochran's Q test of equal accuracy"),
     )
