@@ -29,7 +29,7 @@ from clfeval.pages.explain import (
     heading_on_one_line,
     page_terms,
 )
-from clfeval.pages.schema import COMMON, DRY_RUN, HISTORY, SUITE
+from clfeval.pages.schema import COMMON, DRY_RUN, HISTORY, SUITE, Column, Table
 from clfeval.views import table_layout
 from clfeval.views.table_layout import TextTable, layout_table
 from tests.cli.golden import CALLS, ROOT
@@ -247,6 +247,55 @@ def test_one_name_may_mean_several_things_each_in_its_tables() -> None:
     text = " ".join(explanation_of("mars", "found").split())
     assert [one for one in find_terms(page_of("mars"), "found") if one.meaning not in text] == []
     check_text([text, explanation_of("mars", "fractional-weights")])
+
+
+@pytest.mark.parametrize(
+    ("command", "table", "column", "words"),
+    [
+        ("report", "comparisons", "se", "of the difference"),
+        ("report", "measures", "se", "of the value"),
+        ("phidelta", "measures", "value", "value of the measure"),
+        ("phidelta", "isometrics", "value", "on the line"),
+        ("recalibrate", "comparisons", "verdict", "significant after adjustment"),
+        ("recalibrate", "methods", "verdict", "limits of the gain"),
+        ("report", "distribution", "class", "true class"),
+        ("report", "measures", "class", "class of the measure"),
+        ("history", "comparisons", "measure", "compared"),
+    ],
+)
+def test_no_column_has_the_meaning_of_a_namesake_in_another_table(
+    command: str, table: str, column: str, words: str
+) -> None:
+    page = page_of(command)
+    assert words in page.meaning(column, table)
+    assert all(words in term.meaning for term in find_terms(page, column) if table in term.tables)
+
+
+def test_a_meaning_is_that_of_the_table_else_of_the_word_else_of_another_table() -> None:
+    first = Table("first", (Column("a", "number", meaning="of first"), Column("f1", "share")))
+    second = Table(
+        "second",
+        (Column("a", "number", "A", meaning="of second", headings=("as",)), Column("b", "text")),
+    )
+    page = replace(
+        page_of("count"),
+        tables=(first, second),
+        glossary={"b": "a word", "f1": "in words"},
+        headings={"F": "f1"},
+    )
+    assert [page.meaning("a", table) for table in ("first", "second", "")] == [
+        "of first",
+        "of second",
+        "of first",
+    ]
+    assert [page.meaning(name, "second") for name in ("A", "as", "b")] == [
+        "of second",
+        "of second",
+        "a word",
+    ]
+    assert {page.meaning(name, "first") for name in ("f1", "F")} == {"in words"}
+    assert page.meaning("as", "first") == "of second"
+    assert page.meaning("unknown", "first") == ""
 
 
 def test_what_stands_on_the_page_of_a_history_is_told_too() -> None:

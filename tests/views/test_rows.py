@@ -6,7 +6,7 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document.cells import Estimate
+from clfeval.document.cells import Cell, Estimate, as_row
 from clfeval.formatting import format_number
 from clfeval.pages.schema import Column, TableView
 from clfeval.pages.table_parts import column_heading, format_cell, format_exact, format_interval
@@ -75,6 +75,18 @@ def test_a_section_puts_the_interval_beside_its_value() -> None:
     assert part.rows == (("a", "0.500", "[0.100, 0.900]"), ("b", "–", ""))
     assert tuple(column.numeric for column in part.columns) == (False, True, True)
     assert {3} <= {*numbers_in(part.note)}
+
+
+def test_a_view_that_names_no_columns_shows_all_and_none_that_may_be_absent_and_is() -> None:
+    row: dict[str, Cell] = {"model": "a", "list": "found", "file": "t.csv", "id": None, "row": 3}
+    result = Result("mars", "", (), {}, {}, {})
+    part = layout_table(TableView("exclusive", "t", rows=[as_row(row)]), result)
+    assert part.headings == ("model", "list", "file", "row")
+    assert part.rows == (("a", "found", "t.csv", "3"),)
+    both = layout_table(
+        TableView("exclusive", "t", rows=[as_row(row), as_row({**row, "id": "x"})]), result
+    )
+    assert both.headings == ("model", "list", "file", "id", "row")
 
 
 def test_a_table_without_intervals_needs_no_level() -> None:
