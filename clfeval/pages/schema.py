@@ -104,7 +104,9 @@ SLICE = Column(
     meaning=f"the rows with one value of the {OPTION}--by{END} columns; without it the whole table",
 )
 MODEL = Column("model", "text", meaning="the name of the classifier")
-P = Column("p", "p?", meaning="two-sided p-value of no difference; it agrees with the interval")
+P_VALUE = Column(
+    "p", "p?", meaning="two-sided p-value of no difference; it agrees with the interval"
+)
 P_ADJUSTED_HEADING, P_OF_MEASURE_HEADING = "p, adjusted", "p (this measure)"
 P_ADJUSTED = Column(
     "p_adjusted",
@@ -162,7 +164,7 @@ COMMON = (
                     "difference": "new - old, with its confidence interval",
                 },
             ),
-            P,
+            P_VALUE,
             P_ADJUSTED,
             DIFFERENCE_ADJUSTED,
             VERDICT,

@@ -11,9 +11,9 @@ from clfeval.pages.schema import (
     DIFFERENCE_ADJUSTED,
     MODEL,
     P_ADJUSTED,
+    P_VALUE,
     VERDICT,
     Column,
-    P,
     Source,
     Table,
     TableView,
@@ -51,7 +51,7 @@ SAME_SPECIFICITY = Table(
             meaning="sensitivity of the model minus that of the reference, at the specificity of "
             "the reference",
         ),
-        P,
+        P_VALUE,
         replace(
             P_ADJUSTED,
             meaning="p adjusted for all models with scores, by the joint maximum",
