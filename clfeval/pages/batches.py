@@ -325,7 +325,7 @@ def page_tables(result: Document, _: int) -> Iterator[TableView]:
             most=MAX_CHANGES,
             places=(),
             name="steps",
-            legend=("p_adjusted", "cause", "since"),
+            legend=("cause", "since"),
             total=len(change_rows),
         )
     line_rows = _line_rows(result)
