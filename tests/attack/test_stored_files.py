@@ -143,6 +143,16 @@ def test_changed_counts_are_refused(part: int) -> None:
     assert codes[3] > codes.total() / 2
 
 
+def content_of(content: bytes) -> tuple[str, str] | None:
+    """Return the counts in a file and their description as texts, None if polars reads none."""
+    Path("flipped.parquet").write_bytes(content)
+    try:
+        counts = pl.read_parquet("flipped.parquet")
+        return counts.write_json(), pl.read_parquet_metadata("flipped.parquet")[METADATA]
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, KeyError, OSError):
+        return None
+
+
 @pytest.mark.parametrize("part", SHARES)
 def test_a_flipped_bit_is_noticed(part: int) -> None:
     codes = Counter[int]()
@@ -150,10 +160,12 @@ def test_a_flipped_bit_is_noticed(part: int) -> None:
         dice = random.Random(f"bit {number}")
         kind = dice.choice([*OPTIONS])
         content = flipped(counts_files()[kind], dice)
-        codes.update(attack_counts(content, kind, f"bit {kind} {number}"))
+        exit_codes = attack_counts(content, kind, f"bit {kind} {number}")
+        if content_of(content) != content_of(counts_files()[kind]):
+            assert exit_codes == [3, 3], number
+        codes.update(exit_codes)
     print(f"flipped bits, part {part}: {dict(codes)}")
-    # 396 of all 600 are refused; the others change nothing that is read, as headers of pages
-    assert codes[3] > codes.total() / 4
+    assert codes[3] > 0  # 396 of all 600; the others change nothing that is read
 
 
 @cache
