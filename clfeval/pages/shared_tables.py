@@ -33,6 +33,7 @@ THRESHOLD = Column(
 )
 ROWS = Column("rows", "weight", meaning="number of rows; repeated rows count each time")
 POSITIVES = Column("positives", "weight", meaning="rows of the positive class")
+RULES = ("score >= t", "never positive", "always positive")  # how a threshold is applied
 PREVALENCE = Column("prevalence", "prevalence", meaning="share of positives in the population")
 ODDS = Column("odds", "odds", meaning="positives : negatives in the population")
 POPULATION = Column(

@@ -11,11 +11,7 @@ from math import isclose
 from clfeval.document import Document
 from clfeval.document.cells import Cell, Row, as_estimate, as_row, cell_number, cell_value
 from clfeval.measures.odds import BOUNDARIES, LEAN
-from clfeval.measures.odds import CHANCE as CHANCE
-from clfeval.measures.odds import ORACLE as ORACLE
 from clfeval.pages.chart import Point, row_point
-from clfeval.pages.phidelta.tables import CORNERS as CORNERS
-from clfeval.pages.phidelta.tables import IMPLICATIONS as IMPLICATIONS
 from clfeval.pages.phidelta.tables import TABLES
 from clfeval.pages.schema import INTERVAL_WORD, SHARED_WORDS, Page, Source, TableView
 from clfeval.pages.shared_tables import CELLS, RATE_MEANINGS
@@ -35,7 +31,7 @@ from clfeval.pages.table_parts import (
 )
 from clfeval.placeholders import ADD, END, OPTION, SWITCH
 
-FEATURED, IMPLIED = 20, 8  # the same of features and of what they imply
+FEATURED, IMPLIED = 20, 8  # features, and what they imply, shown to a person
 CSV = f"{OPTION}--format csv{END}"
 READINGS = ("worse than chance", "no better than chance", "informative", "near oracle")
 EXPLAINED = (

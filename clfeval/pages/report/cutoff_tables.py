@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from clfeval.pages.report.threshold_tables import RULES
 from clfeval.pages.schema import MODEL, SLICE, Column, Table, cols
 from clfeval.pages.shared_tables import (
     CELLS,
@@ -11,6 +10,7 @@ from clfeval.pages.shared_tables import (
     POPULATION,
     PREVALENCE,
     RATE_MEANINGS,
+    RULES,
     THRESHOLD,
 )
 from clfeval.records import replace

@@ -8,6 +8,7 @@ from clfeval.document import Document
 from clfeval.document.cells import Cell, Row, as_estimate, cell_number, cell_text, cell_value
 from clfeval.formatting import format_percent, format_share
 from clfeval.pages.schema import Source, TableView
+from clfeval.pages.shared_tables import RULES
 from clfeval.pages.table_parts import (
     INFINITE,
     MAX_ROWS,
@@ -18,7 +19,6 @@ from clfeval.pages.table_parts import (
 )
 
 MISSED = "!"  # after a threshold whose constraint is missed on new data
-RULES = ("score >= t", "never positive", "always positive")
 CUTOFF_RATES: Mapping[str, Source] = {
     "sens.": "sensitivity",
     "spec.": "specificity",

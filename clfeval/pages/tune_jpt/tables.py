@@ -14,6 +14,7 @@ from clfeval.pages.shared_tables import (
     POPULATION,
     PREVALENCE,
     PREVALENCE_TABLE,
+    RULES,
     THRESHOLD,
 )
 from clfeval.placeholders import END, OPTION
@@ -21,7 +22,6 @@ from clfeval.records import replace
 
 POPULATIONS = ("sample", "1:1", "target", "sweep")
 VERDICTS = ("better", "equivalent", "not worse", "undecided")
-RULES = ("score >= t", "never positive", "always positive")
 KIND_OF_RANGE = {(0.0, 1.0): "share", (0.0, inf): "amount", (-1.0, 1.0): "signed"}  # by range
 MEASURES = tuple(
     Column(name, KIND_OF_RANGE.get((CATALOG[name].low, CATALOG[name].high), "estimate"), when="?")
